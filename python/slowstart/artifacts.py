@@ -232,8 +232,8 @@ class _Painter:
         while name in self._taken:
             name += "-more"
         self._taken.add(name)
-        plots.save(figure, self._folder, name)
-        self.drawings.append(Drawing(name, path, caption))
+        plots.write(figure, self._folder, name)
+        self.drawings.append(Drawing(name, path, caption, plots.outlined(figure)))
 
     def evolutions(
         self,
@@ -257,9 +257,11 @@ class _Painter:
                     link_traces=pl.DataFrame(one.link_traces()).filter(pl.col("run") == first),
                 )
             )
-        for begin in range(0, len(columns), _COLUMNS):
-            part = columns[begin : begin + _COLUMNS]
-            number = begin // _COLUMNS + 1
+        # Two on top of each other fill a page.
+        many = min(_COLUMNS, 2 * plots.across(_COLUMNS))
+        for begin in range(0, len(columns), many):
+            part = columns[begin : begin + many]
+            number = begin // many + 1
             name = f"evolution-{report.slug(path)}" + (f"-{number}" if number > 1 else "")
             caption = (
                 "The first run of each algorithm. Window: cwnd (solid), ssthresh (dashed), BDP and "

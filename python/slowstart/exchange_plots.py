@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 
 from slowstart import colors, stats
-from slowstart.plots import (
+from slowstart.canvas import (
     finish,
+    label_left,
     legend,
     line_widths,
-    new_figure,
     numbers,
+    panels,
     plain_log,
     plural,
     styled,
@@ -55,8 +56,7 @@ def response_times(responses: pl.DataFrame) -> Figure:
         .sort("from_bytes")
     )
     with styled():
-        figure = new_figure(max(5.2, 0.8 + 3.4 * len(paths)), 4.4)
-        row = figure.subplots(1, len(paths), squeeze=False, sharey=True)[0]
+        figure, (row,) = panels(max(5.2, 0.8 + 3.4 * len(paths)), 4.4, 1, len(paths), sharey="all")
         for axes, path in zip(row, paths, strict=True):
             axes.set_title(path, fontweight="bold")
             for name, width in zip(names, widths, strict=True):
@@ -72,7 +72,7 @@ def response_times(responses: pl.DataFrame) -> Figure:
             plain_log(axes.xaxis)
             plain_log(axes.yaxis)
             axes.set_xlabel("size of the response (kB)")
-        row[0].set_ylabel("response time (s)")
+        label_left(row, "response time (s)")
         legend(figure, row[0].get_legend_handles_labels()[0])
         runs = plural(responses["run"].n_unique(), "run")
         return finish(figure, f"Response time against size: {runs}")
@@ -89,8 +89,8 @@ def response_cdfs(epochs: pl.DataFrame) -> Figure:
     widths = line_widths(len(names))
     ends = [*PANELS[1:], None]
     with styled():
-        figure = new_figure(0.8 + 3.4 * len(PANELS), 0.8 + 2.6 * len(paths))
-        grid = figure.subplots(len(paths), len(PANELS), squeeze=False, sharey=True)
+        width, height = 0.8 + 3.4 * len(PANELS), 0.8 + 2.6 * len(paths)
+        figure, grid = panels(width, height, len(paths), len(PANELS), sharey="all")
         for row, path in zip(grid, paths, strict=True):
             for axes, low, high in zip(row, PANELS, ends, strict=True):
                 sizes = pl.col("response_bytes") >= low
@@ -109,7 +109,7 @@ def response_cdfs(epochs: pl.DataFrame) -> Figure:
                     axes.set_xscale("log")
                     plain_log(axes.xaxis)
                 axes.set_ylim(0, 1.02)
-            row[0].set_ylabel("CDF of epochs")
+            label_left(row, "CDF of epochs")
         for axes in grid[-1]:
             axes.set_xlabel("response time (s)")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
@@ -135,8 +135,7 @@ def queues(table: pl.DataFrame) -> Figure:
     widths = line_widths(len(links))
     mean = table.group_by("path", "link", "percent").agg(pl.col("queue_packets").mean())
     with styled():
-        figure = new_figure(max(5.2, 0.8 + 3.4 * len(paths)), 4.4)
-        row = figure.subplots(1, len(paths), squeeze=False, sharey=True)[0]
+        figure, (row,) = panels(max(5.2, 0.8 + 3.4 * len(paths)), 4.4, 1, len(paths), sharey="all")
         for axes, path in zip(row, paths, strict=True):
             axes.set_title(path, fontweight="bold")
             for link, width in zip(links, widths, strict=True):
@@ -148,7 +147,7 @@ def queues(table: pl.DataFrame) -> Figure:
             axes.set_xlabel("queue (packets)")
             axes.set_ylim(0, 1.02)
             axes.set_xlim(left=0)
-        row[0].set_ylabel("fraction of the time")
+        label_left(row, "fraction of the time")
         legend(figure, row[0].get_legend_handles_labels()[0])
         runs = plural(table["run"].n_unique(), "run")
         return finish(figure, f"Queues over time: {runs}")

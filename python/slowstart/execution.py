@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slowstart import run
 from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
 from slowstart.errors import InputError, RunError, complain
+from slowstart.figure_style import Look, using
 from slowstart.progress import Meter
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from slowstart import Result, Scenario
     from slowstart.planning import Plan, Runs
+
+USUAL_LOOK = Look()
 
 
 class Stack(str, Enum):
@@ -118,8 +121,10 @@ def execute_to_files(
             sys.stdout.write(f"The table of {table} is {file}\n")
 
 
-def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool) -> None:
-    """Runs ``plan``, prints the result, and writes it to ``output``."""
+def execute(
+    plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool, look: Look = USUAL_LOOK
+) -> None:
+    """Runs ``plan``, prints the result, and writes it to ``output``, with figures of ``look``."""
     from slowstart import planning
     from slowstart.output import output_folder
 
@@ -139,7 +144,8 @@ def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool
         if folder is not None:
             from slowstart import artifacts
 
-            artifacts.write(folder, plan, runs)
+            with using(look):
+                artifacts.write(folder, plan, runs)
     if as_json:
         sys.stdout.write(_document(plan, runs) + "\n")
     elif not quiet:

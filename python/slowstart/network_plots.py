@@ -66,8 +66,7 @@ def totals(runs: pl.DataFrame) -> Figure:
     styles = colors.styles([_short(each) for each in groups])
     shown = [each for each in _MEASURES if runs[each[0]].null_count() < len(runs)]
     with plots.styled():
-        made = plots.new_figure(max(5.0, 0.6 + 2.3 * len(shown)), 3.6)
-        row = made.subplots(1, len(shown), squeeze=False)[0]
+        made, (row,) = plots.panels(max(5.0, 0.6 + 2.3 * len(shown)), 3.6, 1, len(shown))
         for axes, (column, label, unit) in zip(row, shown, strict=True):
             for place, group in enumerate(groups):
                 mine = runs.filter(pl.col("flows") == group)[column].drop_nulls()
@@ -109,14 +108,14 @@ def nodes(receivers: pl.DataFrame) -> Figure:
         .to_list()[:_MOST_NODES]
     )
     with plots.styled():
-        made = plots.new_figure(min(plots.WIDEST, max(5.0, 1.0 + 0.28 * len(order))), 3.8)
-        axes = made.subplots()
-        width = 0.8 / len(groups)
+        width = min(plots.WIDEST, max(5.0, 1.0 + 0.28 * len(order)))
+        made, ((axes,),) = plots.panels(width, 3.8, 1, 1)
+        thick = 0.8 / len(groups)
         for place, group in enumerate(groups):
             mine = dict(means.filter(pl.col("flows") == group).select("node", "mean").iter_rows())
-            at = np.arange(len(order)) + (place - (len(groups) - 1) / 2) * width
+            at = np.arange(len(order)) + (place - (len(groups) - 1) / 2) * thick
             heights = [mine.get(node, 0.0) for node in order]
-            axes.bar(at, heights, width, color=styles[_short(group)].color, label=_short(group))
+            axes.bar(at, heights, thick, color=styles[_short(group)].color, label=_short(group))
         axes.set_xticks(range(len(order)), order, rotation=90, fontsize=7)
         axes.set_ylabel("throughput (kbit/s)")
         plots.legend(made, axes.get_legend_handles_labels()[0])

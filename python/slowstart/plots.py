@@ -7,63 +7,81 @@ or changing matplotlib's global state. Each figure states the number of its runs
 from __future__ import annotations
 
 import textwrap
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 import polars as pl
-from matplotlib import patheffects
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from slowstart import colors, stats
+from slowstart.canvas import (
+    OUTLINE,
+    PLAIN,
+    WIDEST,
+    across,
+    few_ticks,
+    finish,
+    label_left,
+    legend,
+    line_widths,
+    new_figure,
+    numbers,
+    outlined,
+    panels,
+    plain_log,
+    plural,
+    plurals,
+    save,
+    styled,
+    thin,
+    widen,
+    write,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from numpy.typing import NDArray
+    from matplotlib.figure import Figure
 
-    Series = NDArray[np.float64]
+__all__ = [
+    "EXIT_CLASSES",
+    "NEGLIGIBLE",
+    "OUTLINE",
+    "PLAIN",
+    "WIDEST",
+    "Evolution",
+    "PathFacts",
+    "across",
+    "completion_by_size",
+    "distributions",
+    "evolution",
+    "exit_cost",
+    "exit_shares",
+    "few_ticks",
+    "finish",
+    "label_left",
+    "legend",
+    "line_widths",
+    "new_figure",
+    "numbers",
+    "outlined",
+    "panels",
+    "plain_log",
+    "plural",
+    "plurals",
+    "save",
+    "styled",
+    "thin",
+    "widen",
+    "write",
+]  # fmt: skip
 
-# Any: the keys and their types differ between versions of matplotlib.
-_STYLE: Any = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.labelsize": 9,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 10,
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.fontsize": 8.5,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "svg.hashsalt": "slowstart",
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-}
-PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
-_GREY = "#777777"
-# Makes dark marks visible on every bar and line, including black ones.
-OUTLINE = [patheffects.withStroke(linewidth=2.6, foreground="white")]
 _MEGA = 1e6
-# Inches: a page as wide as a laptop screen would shrink a wider figure.
-WIDEST = 13.3
-# Maximum number of vertices of a line: more than a figure has pixels across.
-_VERTICES = 1200
+_GREY = "#777777"
 
 
 @dataclass(frozen=True)
@@ -93,113 +111,10 @@ class Evolution(NamedTuple):
     link_traces: pl.DataFrame
 
 
-@contextmanager
-def styled() -> Iterator[None]:
-    """Applies the style of all figures within the block."""
-    with mpl.rc_context(_STYLE):
-        yield
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def finish(figure: Figure, title: str) -> Figure:
-    """Adds a title wrapped to the figure's width, and fixes the layout."""
-    width = int(figure.get_figwidth() * 13)
-    figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=10.5)
-    figure.align_ylabels()
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure
-
-
-def save(figure: Figure, folder: Path, name: str) -> None:
-    """Writes ``name.svg`` and ``name.png``; equal figures give equal bytes."""
-    with styled():
-        # savefig would repeat the layout for each file.
-        vector: Any = FigureCanvasSVG(figure)
-        vector.print_svg(folder / f"{name}.svg", metadata={"Date": None})
-        figure.set_dpi(150)
-        pixels: Any = FigureCanvasAgg(figure)
-        pixels.print_png(folder / f"{name}.png", metadata={"Software": None})
-
-
-def legend(figure: Figure, handles: Sequence[Artist]) -> None:
-    """Adds a legend below the figure, in as many columns as fit, with rows of similar length."""
-    longest = max(len(str(each.get_label())) for each in handles)
-    # 13.5 characters of 8.5 points fit on an inch; a handle and its gaps take the width of eight.
-    fitting = max(1, int(figure.get_figwidth() * 13.5 / (longest + 8)))
-    rows = -(-len(handles) // fitting)
-    figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
-
-
-def line_widths(count: int) -> list[float]:
-    """Line widths for lines that may coincide: later lines, drawn on top, are thinner."""
-    return [1.2 + 1.5 * (count - 1 - place) / max(1, count - 1) for place in range(count)]
-
-
-def widen(axes: Axes, *, least: float) -> None:
-    """Widens the x axis to at least ``least`` of its values, so that noise looks like noise."""
-    low, high = axes.get_xlim()
-    middle = (low + high) / 2
-    half = max((high - low) / 2, least * abs(middle) / 2, 1e-9)
-    axes.set_xlim(middle - half, middle + half)
-
-
-def plain_log(axis: Axis) -> None:
-    """Labels a logarithmic axis of fixed range with plain numbers, also at 2 and 5 if they fit."""
-    low, high = axis.get_view_interval()
-    if high < 5 * low:
-        few_ticks(axis)
-    else:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
-    axis.set_major_formatter(PLAIN)
-    axis.set_minor_formatter(NullFormatter())
-
-
-def few_ticks(axis: Axis, *, whole: bool = False) -> None:
-    """Limits the ticks to what fits a narrow panel, at integers if ``whole``."""
-    axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10), integer=whole))
-
-
 def _from_zero(axes: Axes) -> None:
     """Makes the x axis of a percentage start near zero."""
     high = max(1.0, axes.get_xlim()[1])
     axes.set_xlim(-0.03 * high, high)
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 run`` or ``20 runs``, without a line break between."""
-    return f"{count}\N{NO-BREAK SPACE}{noun}" + ("" if count == 1 else "s")
-
-
-def plurals(counts: Collection[int], noun: str) -> str:
-    """``4 runs``, or ``2 to 4 runs`` if the counts differ."""
-    most = plural(max(counts), noun)
-    return most if min(counts) == max(counts) else f"{min(counts)} to {most}"
-
-
-def thin(time: Series, values: Series) -> tuple[Series, Series]:
-    """Keeps the minimum and maximum of each part of a long series, so that spikes stay visible."""
-    if len(time) <= _VERTICES:
-        return time, values
-    edges = np.linspace(0, len(time), _VERTICES // 2 + 1).astype(int)
-    keep = [0, len(time) - 1]
-    for low, high in pairwise(edges):
-        part = values[low:high]
-        if len(part) and not np.all(np.isnan(part)):
-            keep += [low + int(np.nanargmin(part)), low + int(np.nanargmax(part))]
-    chosen = np.unique(keep)
-    return time[chosen], values[chosen]
-
-
-def numbers(frame: pl.DataFrame, name: str) -> Series:
-    """A column as floats; null becomes NaN."""
-    return frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
 # --- evolution -----------------------------------------------------------------------------------
@@ -238,13 +153,13 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         labels = ["window (MB)", "RTT (ms)", "delivered (MB)", "queue (packets)"]
         if path.bottleneck is None:  # A queue at each node.
             labels.pop()
-        figure = new_figure(max(5.0, 0.9 + 3.0 * len(columns)), 0.6 + 1.9 * len(labels))
-        grid = figure.subplots(len(labels), len(columns), squeeze=False, sharex=True, sharey="row")
+        width, height = max(5.0, 0.9 + 3.0 * len(columns)), 0.6 + 1.9 * len(labels)
+        figure, grid = panels(width, height, len(labels), len(columns), sharex="all", sharey="row")
         top = 0.0
         for axes, column in zip(grid.T, columns, strict=True):
             top = max(top, _draw_evolution(axes, path, column, styles))
         for row, label in zip(grid, labels, strict=True):
-            row[0].set_ylabel(label)
+            label_left(row, label)
             row[0].set_ylim(bottom=0)
         for axes in grid[-1]:
             axes.set_xlabel("time (s)")
@@ -362,8 +277,8 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
     paths = by_size["path"].unique(maintain_order=True).to_list()
     widths = line_widths(len(names))
     with styled():
-        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.8)
-        grid = figure.subplots(2, len(paths), squeeze=False, sharex="col", height_ratios=(3, 2))
+        width = max(5.2, 0.8 + 3.1 * len(paths))
+        figure, grid = panels(width, 5.8, 2, len(paths), sharex="col", height_ratios=(3, 2))
         for (top, bottom), path in zip(grid.T, paths, strict=True):
             top.set_title(path, fontweight="bold")
             for place, name in enumerate(names):
@@ -376,8 +291,8 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
                 ratios = ("ratio", "ratio_low", "ratio_high")
                 _draw_intervals(bottom, rows, ratios, styles[name], name, apart, widths[place])
             _log_axes(top, bottom)
-        grid[0][0].set_ylabel("flow completion time (s)")
-        grid[1][0].set_ylabel(f"ratio to {names[0]}")
+        label_left(grid[0], "flow completion time (s)")
+        label_left(grid[1], f"ratio to {names[0]}")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
         title = f"Flow completion time against transfer size: {plural(runs, 'run')} of each size"
         return finish(figure, title + (", medians with 95 % intervals" if runs >= 6 else ""))
@@ -424,8 +339,7 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
     widths = line_widths(len(names))
     columns = ("cost_s", "cost_low_s", "cost_high_s")
     with styled():
-        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 3.8)
-        grid = figure.subplots(1, len(paths), squeeze=False)[0]
+        figure, (grid,) = panels(max(5.2, 0.8 + 3.1 * len(paths)), 3.8, 1, len(paths))
         for axes, path in zip(grid, paths, strict=True):
             axes.set_title(path, fontweight="bold")
             for place, name in enumerate(names):
@@ -438,7 +352,7 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.axhline(0, color=_GREY, linewidth=0.8, zorder=1)
             axes.set_xlabel("size (MB)")
-        grid[0].set_ylabel("cost of the exit (s)")
+        label_left(grid, "cost of the exit (s)")
         legend(figure, grid[0].get_legend_handles_labels()[0])
         return finish(figure, "Completion time less that with an ideal slow-start exit")
 
@@ -460,16 +374,16 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
         else (pl.col("goodput_bps") / _MEGA, "goodput (Mbit/s)")
     )
     retransmitted = 100 * pl.col("segments_retransmitted") / pl.col("segments_sent")
-    panels = (measure, (retransmitted, "retransmitted segments (%)"))
+    measures = (measure, (retransmitted, "retransmitted segments (%)"))
     runs = flows["run"].n_unique()
     widths = line_widths(len(names))
     with styled():
-        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.6)
-        grid = figure.subplots(2, len(paths), squeeze=False, sharey=True)
+        width = max(5.2, 0.8 + 3.1 * len(paths))
+        figure, grid = panels(width, 5.6, 2, len(paths), sharey="all")
         for column, path in zip(grid.T, paths, strict=True):
             column[0].set_title(path, fontweight="bold")
             here = flows.filter(pl.col("path") == path)
-            for axes, (expression, label) in zip(column, panels, strict=True):
+            for axes, (expression, label) in zip(column, measures, strict=True):
                 for name, width in zip(names, widths, strict=True):
                     rows = here.filter(pl.col("name") == name)
                     values = rows.select(expression.alias("v"))["v"].drop_nulls().drop_nans()
@@ -486,7 +400,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
                 widen(axes, least=0.1)
             _from_zero(column[1])
         for row in grid:
-            row[0].set_ylabel("CDF of flows")
+            label_left(row, "CDF of flows")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
         return finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
 
@@ -506,8 +420,8 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
     width = 0.8 / max(1, len(names))
     classes = [kind for kind in EXIT_CLASSES if kind != "none" or _any_left(summary)]
     with styled():
-        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 3.6)
-        grid = figure.subplots(1, len(paths), squeeze=False, sharey=True)[0]
+        across_all = max(5.2, 0.8 + 3.1 * len(paths))
+        figure, (grid,) = panels(across_all, 3.6, 1, len(paths), sharey="all")
         for axes, path in zip(grid, paths, strict=True):
             axes.set_title(path, fontweight="bold")
             for row in (row for row in summary if row["path"] == path):
@@ -517,7 +431,7 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
             axes.set_xticks(range(len(classes)), [EXIT_CLASSES[kind] for kind in classes])
             axes.grid(visible=False, axis="x")
             axes.set_ylim(0, 103)
-        grid[0].set_ylabel("percentage of flows")
+        label_left(grid, "percentage of flows")
         handles = [Patch(label=name, **_filling(styles[name])) for name in names]
         legend(figure, handles)
         runs = sorted({row["flows"] for row in summary})

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure saved as ``name``, with its caption."""
+    """A figure with its name and its caption."""
 
     name: str
     path: str | None
     """The path that it shows; ``None`` for all paths."""
     caption: str
+    svg: bytes
+    """The picture itself."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,11 @@ def slug(name: str) -> str:
 
 def inline(folder: Path, name: str) -> str:
     """The figure saved as ``name.svg``, as a data URL."""
-    svg = (folder / f"{name}.svg").read_bytes()
+    return data_url((folder / f"{name}.svg").read_bytes())
+
+
+def data_url(svg: bytes) -> str:
+    """An SVG picture as a data URL."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
 
 
@@ -69,10 +75,10 @@ def write(
     block: Block,
     kernel: str | None,
 ) -> None:
-    """Writes ``report.html`` to ``folder``, with the figures saved there.
+    """Writes ``report.html`` to ``folder``, with its figures.
 
     Args:
-        folder: The folder of the figures and the report.
+        folder: The folder of the report.
         overview: The overview of the result; see :mod:`slowstart.tables`.
         scenarios: The scenarios that ran.
         drawings: The figures, in order.
@@ -106,7 +112,7 @@ def write(
             "responses": responses.get(path, []),
             "rows": [(styles[row["name"]].color, cells(row)) for row in groups.get(path, [])],
             "figures": [
-                (each.name, each.caption, inline(folder, each.name))
+                (each.name, each.caption, data_url(each.svg))
                 for each in drawings
                 if each.path == path
             ],
@@ -121,9 +127,7 @@ def write(
         columns=[tables.COLUMNS[place] for place in shown],
         sections=sections,
         figures=[
-            (each.name, each.caption, inline(folder, each.name))
-            for each in drawings
-            if each.path is None
+            (each.name, each.caption, data_url(each.svg)) for each in drawings if each.path is None
         ],
         network_columns=tables.NETWORK_COLUMNS if networks else (),
         traffic_columns=tables.TRAFFIC_COLUMNS if background else (),

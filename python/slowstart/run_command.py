@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from slowstart import InputError, Scenario, compare
+from slowstart import InputError, Scenario, compare, figure_style
 from slowstart.execution import How, Stack, execute, execute_to_files
+from slowstart.figure_options import Formats, Width  # noqa: TC001 (Typer reads them)
+from slowstart.figure_style import Look
 from slowstart.planning import Plan, once, remark_once
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
@@ -37,6 +39,7 @@ Examples:
   sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
   slowstart compare wired -a cubic -a westwood --size 5MB --stack linux-vm
   slowstart compare geo -a cubic+search -a cubic+hystart --cost
+  slowstart compare geo lte -n 20 -o paper --format pdf --width 3.3in
   slowstart compare wired lte --size 1MB -n 100000 -o flows.parquet
 
 {SYNTAX}"""
@@ -144,6 +147,14 @@ Cost = Annotated[
 ]
 
 
+def _look(formats: list[str] | None, width: str | None, *, report: bool) -> Look:
+    """How the figures of a report look."""
+    if not report and (formats or width is not None):
+        option = "--format" if formats else "--width"
+        raise InputError(f"{option} is for figures: write a folder, -o DIR")
+    return Look(figure_style.formats(formats or []), figure_style.width(width))
+
+
 def compare_paths(
     paths: Annotated[
         list[str],
@@ -192,6 +203,8 @@ def compare_paths(
     links: Links = None,
     traffic: Traffic = None,
     cost: Cost = False,
+    formats: Formats = None,
+    width: Width = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Compare algorithms over one or more paths."""
@@ -226,6 +239,7 @@ def compare_paths(
 
     files = _files(output, links, traffic)
     report = output is not None and not files
+    look = _look(formats, width, report=report)
     _check_cost(cost, how, files, amount)
     plan = Plan(
         scenarios,
@@ -239,7 +253,7 @@ def compare_paths(
     if files:
         execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
     else:
-        execute(plan, how, as_json, output, quiet)
+        execute(plan, how, as_json, output, quiet, look)
 
 
 def _check_cost(cost: bool, how: How, files: dict[str, str], size: str | None) -> None:
@@ -289,6 +303,8 @@ def run_file(
     output: Output = None,
     links: Links = None,
     traffic: Traffic = None,
+    formats: Formats = None,
+    width: Width = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
@@ -300,6 +316,7 @@ def run_file(
     how = How(stack, force, switch_hystart, threads)
     files = _files(output, links, traffic)
     report = output is not None and not files
+    look = _look(formats, width, report=report)
     chosen, notes = [scenario], list[str]()
     if not how.kernel:
         chosen, fixed = once(chosen)
@@ -308,7 +325,7 @@ def run_file(
     if files:
         execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
     else:
-        execute(plan, how, as_json, output, quiet)
+        execute(plan, how, as_json, output, quiet, look)
 
 
 def _files(output: str | None, links: str | None, traffic: str | None) -> dict[str, str]:

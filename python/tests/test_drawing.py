@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart import colors, plots, stats, tables
+from slowstart import canvas, colors, plots, stats, tables
 from slowstart._native import median_interval
 from slowstart.artifacts import _facts
 
@@ -155,5 +155,5 @@ def test_spikes_of_a_long_series_are_kept() -> None:
     values[77_777] = 9.0
     values[12_345] = np.nan
     time, thinned = plots.thin(np.arange(100_000.0), values)
-    assert len(time) <= 2 * plots._VERTICES
+    assert len(time) <= 2 * canvas._VERTICES
     assert thinned[time == 77_777] == 9.0

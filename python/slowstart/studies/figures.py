@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from slowstart.canvas import Series
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.files import Scalar
     from slowstart.studies.grid import Stack
@@ -519,7 +520,7 @@ def _draw_series(
             axes.plot(time, values / scale, **look)
 
 
-def _line(part: pl.DataFrame, quantity: str) -> tuple[plots.Series, plots.Series]:
+def _line(part: pl.DataFrame, quantity: str) -> tuple[Series, Series]:
     return plots.thin(plots.numbers(part, "time_s"), plots.numbers(part, quantity))
 
 

@@ -1,0 +1,85 @@
+"""How figures look: their files' formats, their width, and their theme.
+
+>>> from slowstart import figure_style, plots
+>>> with figure_style.using(figure_style.Look(formats=("pdf",), width_in=3.3)):
+...     plots.write(plots.distributions(flows, names), folder, "distributions")
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slowstart.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FORMATS = ("pdf", "svg", "png")
+USUAL = ("svg", "png")
+_UNITS_IN = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+_LEAST_IN, _MOST_IN = 2.0, 40.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """How figures are drawn and saved."""
+
+    formats: tuple[str, ...] = USUAL
+    """The formats of a figure's files: some of :data:`FORMATS`."""
+    width_in: float | None = None
+    """The width of every figure in inches; ``None``: what its panels need side by side."""
+
+
+_look: ContextVar[Look] = ContextVar("look", default=Look())  # noqa: B039 (a Look is frozen)
+
+
+def current() -> Look:
+    """The look that holds now."""
+    return _look.get()
+
+
+@contextmanager
+def using(look: Look) -> Iterator[None]:
+    """Draws and saves figures with ``look`` within the block."""
+    token = _look.set(look)
+    try:
+        yield
+    finally:
+        _look.reset(token)
+
+
+def formats(given: Sequence[str]) -> tuple[str, ...]:
+    """The formats named by the values of ``--format``; :data:`USUAL` if there is none.
+
+    Raises:
+        InputError: One is unknown or empty.
+    """
+    named = [each.strip().lower() for value in given for each in value.split(",")]
+    for each in named:
+        if each not in FORMATS:
+            raise InputError(f"--format {each or 'with an empty name'}: use pdf, svg or png")
+    return tuple(dict.fromkeys(named)) or USUAL
+
+
+def width(text: str | None) -> float | None:
+    """A width such as ``3.3in``, ``84 mm`` or ``8.4cm`` in inches.
+
+    Raises:
+        InputError: It has no known unit, or is out of range.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(in|cm|mm)\s*", text)
+    if match is None:
+        raise InputError(f"--width {text!r} is not a width: write 3.3in, 8.4cm or 84mm")
+    inches = float(match[1]) * _UNITS_IN[match[2]]
+    if not _LEAST_IN <= inches <= _MOST_IN:
+        raise InputError(
+            f"--width {text.strip()} is out of range: a figure is {_LEAST_IN:g} to "
+            f"{_MOST_IN:g} inches wide"
+        )
+    return inches

@@ -1,0 +1,133 @@
+"""Figures for papers: formats, widths, labels, themes, and drawing saved results again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from slowstart import InputError, figure_style, plots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Command
+    from matplotlib.figure import Figure
+
+
+def _flows() -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "path": path, "name": name, "run": run, "fct_s": 1.0 + run, "goodput_bps": 1e6,
+                "segments_retransmitted": run, "segments_sent": 100,
+            }
+            for path in ("near", "far", "farther")
+            for name in ("cubic", "reno")
+            for run in range(3)
+        ]
+    )  # fmt: skip
+
+
+def _draw(look: figure_style.Look) -> Figure:
+    with figure_style.using(look):
+        return plots.distributions(_flows(), ["cubic", "reno"])
+
+
+def test_a_narrow_figure_has_its_panels_in_one_column() -> None:
+    figure = _draw(figure_style.Look(width_in=3.3))
+    assert figure.get_figwidth() == pytest.approx(3.3)
+    lefts = {round(axes.get_position().x0, 2) for axes in figure.axes}
+    assert len(figure.axes) == 6
+    assert max(lefts) - min(lefts) < 0.03
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == ["near", "far", "farther"]
+    boxes = sorted((axes.get_position() for axes in figure.axes), key=lambda box: box.y0)
+    assert all(low.y1 < high.y0 for low, high in pairwise(boxes))
+
+
+def test_axis_labels_of_a_narrow_figure_are_no_longer_than_their_panels() -> None:
+    rows = [
+        {
+            "path": path, "name": "cubic", "size_bytes": size, "median_s": size / 1e6,
+            "low_s": None, "high_s": None, "ratio": 1.0, "ratio_low": None, "ratio_high": None,
+        }
+        for path in ("near", "far", "farther")
+        for size in (1e5, 1e6)
+    ]  # fmt: skip
+    with figure_style.using(figure_style.Look(width_in=3.3)):
+        figure = plots.completion_by_size(pl.DataFrame(rows), ["cubic"], 3)
+    for axes in figure.axes:
+        label = axes.yaxis.label.get_window_extent()
+        assert label.height < 1.05 * axes.get_window_extent().height
+
+
+def test_without_a_width_panels_lie_side_by_side() -> None:
+    figure = _draw(figure_style.Look())
+    assert figure.get_figwidth() == pytest.approx(0.8 + 3.1 * 3)
+    assert len({round(axes.get_position().x0, 2) for axes in figure.axes}) == 3
+
+
+def test_text_remains_text_and_files_hold_no_date(tmp_path: Path) -> None:
+    look = figure_style.Look(formats=("pdf", "svg", "png"), width_in=3.3)
+    figure = _draw(look)
+    with figure_style.using(look):
+        made = plots.write(figure, tmp_path, "one")
+        first = [hashlib.sha256(each.read_bytes()).hexdigest() for each in made]
+        again = plots.write(_draw(look), tmp_path, "two")
+    assert [hashlib.sha256(each.read_bytes()).hexdigest() for each in again] == first
+    pdf, svg, png = (each.read_bytes() for each in made)
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+    assert b"CreationDate" not in pdf
+    assert ">CDF of flows</text>" in svg.decode()
+    assert "sans-serif" in svg.decode()
+    assert "dc:date" not in svg.decode()
+    assert struct.unpack(">I", png[16:20])[0] == pytest.approx(3.3 * 300, abs=1)
+    assert b"<text" not in plots.outlined(figure)
+
+
+@pytest.mark.parametrize(
+    ("text", "inches"), [("3.3in", 3.3), ("8.4 cm", 8.4 / 2.54), ("84mm", 84 / 25.4)]
+)
+def test_widths_have_units(text: str, inches: float) -> None:
+    assert figure_style.width(text) == pytest.approx(inches)
+
+
+@pytest.mark.parametrize("text", ["3.3", "in", "3,3in", "-3in", "1mm", "1e3in", "999cm"])
+def test_other_widths_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"^--width "):
+        figure_style.width(text)
+
+
+def test_formats_are_repeatable_and_separated_by_commas() -> None:
+    assert figure_style.formats(["pdf,svg", "PDF"]) == ("pdf", "svg")
+    assert figure_style.formats([]) == figure_style.USUAL
+    for wrong in ("gif", "", "pdf,"):
+        with pytest.raises(InputError, match="use pdf, svg or png"):
+            figure_style.formats([wrong])
+
+
+def test_a_comparison_writes_the_formats_only_and_its_report_shows_all(
+    command: Command, path_file: Path
+) -> None:
+    arguments = ("compare", str(path_file), "-a", "cubic", "--size", "500kB", "-q")
+    done = command(*arguments, "-o", "out", "--format", "pdf", "--width", "3.3in")
+    assert done.stderr == ""
+    folder = path_file.parent / "out"
+    pictures = {each.suffix for each in folder.iterdir()} & {".pdf", ".svg", ".png"}
+    assert pictures == {".pdf"}
+    page = (folder / "report.html").read_text()
+    assert len(re.findall("data:image/svg", page)) == len(list(folder.glob("*.pdf")))
+
+
+def test_formats_need_a_folder(command: Command, path_file: Path) -> None:
+    for option in (("--format", "pdf"), ("--width", "3in")):
+        done = command("compare", str(path_file), "-a", "cubic", *option)
+        assert done.returncode == 2
+        assert done.stderr == f"slowstart: {option[0]} is for figures: write a folder, -o DIR\n"
