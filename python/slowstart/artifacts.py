@@ -74,7 +74,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
 
     names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
-    painter = _Painter(folder)
+    painter = _Painter(folder, plan)
     painter.notes += [*plan.notes, *runs.notes]
     kernel = None
     if plan.kernel:
@@ -144,7 +144,10 @@ def _costs(
         for place, result in enumerate(results):
             one = exits.costs([plan.scenarios[place]], result, runs.oracles[size])
             parts.append(one.with_columns(size_bytes=pl.lit(size)))
-    whole = pl.concat([each for each in parts if len(each)], how="vertical_relaxed")
+    parts = [each for each in parts if len(each)]
+    if not parts:
+        return main
+    whole = pl.concat(parts, how="vertical_relaxed")
     whole = whole.sort("size_bytes", maintain_order=True)
     whole.write_csv(folder / "exit_cost.csv")
     caption = (
@@ -222,8 +225,9 @@ def _figures(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
 class _Painter:
     """Draws and saves figures, and collects their captions for the report."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, plan: Plan) -> None:
         self._folder = folder
+        self._plan = plan
         self._taken: set[str] = set()
         self.drawings: list[Drawing] = []
         self.notes: list[str] = []
@@ -251,7 +255,9 @@ class _Painter:
             first = flows["run"][0]
             columns.append(
                 plots.Evolution(
-                    title=scenario.flows[0] if len(set(scenario.flows)) == 1 else scenario.name,
+                    title=self._plan.name(
+                        scenario.flows[0] if len(set(scenario.flows)) == 1 else scenario.name
+                    ),
                     flows=flows.filter(pl.col("run") == first).to_dicts(),
                     flow_traces=pl.DataFrame(one.flow_traces()).filter(pl.col("run") == first),
                     link_traces=pl.DataFrame(one.link_traces()).filter(pl.col("run") == first),

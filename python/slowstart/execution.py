@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from slowstart import run
 from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
 from slowstart.errors import InputError, RunError, complain
 from slowstart.figure_style import Look, using
+from slowstart.labels import labelled
 from slowstart.progress import Meter
 
 if TYPE_CHECKING:
@@ -136,8 +136,12 @@ def execute(
         with Meter("running", quiet=quiet) as meter:
             runs = planning.execute(
                 plan,
-                lambda keep, progress: how.run(plan.scenarios, keep, progress),
-                functools.partial(run, threads=how.threads),
+                lambda keep, progress: labelled(
+                    how.run(plan.scenarios, keep, progress), plan.labels
+                ),
+                lambda *given, **more: labelled(
+                    run(*given, threads=how.threads, **more), plan.labels
+                ),
                 meter,
             )
         _say_untrusted(plan.scenarios, runs.main, how.force)

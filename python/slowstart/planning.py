@@ -15,7 +15,7 @@ from slowstart import tables
 from slowstart._native import algorithms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -116,6 +116,12 @@ class Plan:
     """Sentences to print below the tables."""
     notes: Sequence[str] = ()
     """Sentences to print there, and to write into the report."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """By an algorithm's name: its label, which results, tables and figures show instead."""
+
+    def name(self, algorithm: str) -> str:
+        """The label of an algorithm, or its name."""
+        return self.labels.get(algorithm, algorithm)
 
     @property
     def keep(self) -> str:

@@ -10,6 +10,7 @@ from slowstart import InputError, Scenario, compare, figure_style
 from slowstart.execution import How, Stack, execute, execute_to_files
 from slowstart.figure_options import Formats, Width  # noqa: TC001 (Typer reads them)
 from slowstart.figure_style import Look
+from slowstart.labels import meanings, names, split
 from slowstart.planning import Plan, once, remark_once
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
@@ -39,6 +40,7 @@ Examples:
   sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
   slowstart compare wired -a cubic -a westwood --size 5MB --stack linux-vm
   slowstart compare geo -a cubic+search -a cubic+hystart --cost
+  slowstart compare geo -a "Ours=cubic+search:threshold=30" -a Linux=cubic+hystart
   slowstart compare geo lte -n 20 -o paper --format pdf --width 3.3in
   slowstart compare wired lte --size 1MB -n 100000 -o flows.parquet
 
@@ -164,7 +166,8 @@ def compare_paths(
     algorithm: Annotated[
         list[str] | None,
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
-                     help=f"An algorithm; repeatable [default: {', '.join(ALGORITHMS)}]."),
+                     help="An algorithm, if you like with a label (LABEL=ALG); repeatable "
+                     f"[default: {', '.join(ALGORITHMS)}]."),
     ] = None,
     size: Annotated[
         str | None,
@@ -217,9 +220,10 @@ def compare_paths(
         "stagger": stagger,
     }
     amount = SIZE if size is None and duration is None else size
-    algorithms = algorithm or list(ALGORITHMS)
+    algorithms, labels = split(algorithm or ALGORITHMS)
     how = How(stack, force, switch_hystart, threads)
     scenarios = compare(paths, algorithms, size=amount, duration=duration, **settings)
+    chosen = names([each.flows[0] for each in scenarios[: len(labels)]], labels)
     fixed: list[str] = []
     if not how.kernel:
         scenarios, fixed = once(scenarios)
@@ -238,6 +242,8 @@ def compare_paths(
         return as_many(compare(paths, ideals, size=smaller or amount, **settings))
 
     files = _files(output, links, traffic)
+    if files and chosen:
+        raise InputError("labels are for tables and figures: write a folder, -o DIR")
     report = output is not None and not files
     look = _look(formats, width, report=report)
     _check_cost(cost, how, files, amount)
@@ -247,7 +253,8 @@ def compare_paths(
         kernel=how.kernel,
         at_size=at_size,
         with_oracle=with_oracle if (cost or report) and amount and not how.kernel else None,
-        notes=remark_once(fixed, runs),
+        notes=[*remark_once(fixed, runs), *meanings(chosen)],
+        labels=chosen,
         remarks=() if algorithm else ("These are the default algorithms; choose others with -a.",),
     )
     if files:

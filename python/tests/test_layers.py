@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 # From the bottom up. Modules of one layer may import each other without cycles.
 FLOORS = (
     ("_native", "errors", "colors", "stats", "plain", "progress", "startup", "figure_options"),
-    ("figure_style",),
+    ("figure_style", "labels"),
     ("output", "streaming", "vm", "tables", "vectors", "metrics", "canvas"),
     ("", "traces"),  # the package itself: compare and run
     ("exits", "planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),

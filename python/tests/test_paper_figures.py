@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import struct
 from itertools import pairwise
@@ -131,3 +132,57 @@ def test_formats_need_a_folder(command: Command, path_file: Path) -> None:
         done = command("compare", str(path_file), "-a", "cubic", *option)
         assert done.returncode == 2
         assert done.stderr == f"slowstart: {option[0]} is for figures: write a folder, -o DIR\n"
+
+
+def test_a_label_replaces_the_name_everywhere(command: Command, path_file: Path) -> None:
+    names = ("-a", "Our own=cubic+search:threshold=30", "-a", "reno+standard")
+    settings = ("--size", "500kB", "-n", "2", "-o", "out", "--format", "svg")
+    done = command("compare", str(path_file), *names, *settings)
+    assert done.stderr == ""
+    shown = [line.split("  ")[0] for line in done.stdout.splitlines()]
+    assert {"Our own", "reno+standard"} <= set(shown)
+    assert "cubic+search:threshold=30 " not in done.stdout
+    folder = path_file.parent / "out"
+    document = json.loads((folder / "result.json").read_text())
+    assert {row["name"] for row in document["summary"]} == {"Our own", "reno+standard"}
+    assert {flow["name"] for run in document["runs"] for flow in run["flows"]} == {
+        "Our own", "reno+standard",
+    }  # fmt: skip
+    first = document["scenario"]["scenarios"][0]["flows"][0]
+    assert first["name"] == "Our own"
+    assert first["algorithm"].startswith("cubic+search:")
+    flows = pl.read_parquet(folder / "flows.parquet")
+    assert set(flows["name"]) == {"Our own", "reno+standard"}
+    assert set(pl.read_csv(folder / "exit_cost.csv")["name"]) == {"Our own", "reno+standard"}
+    for figure in ("evolution-small", "distributions", "completion-by-size", "exit-shares"):
+        assert ">Our own</text>" in (folder / f"{figure}.svg").read_text(), figure
+    page = (folder / "report.html").read_text()
+    assert "<h1>Our own, reno+standard over small</h1>" in page
+    assert "Labels: Our own is cubic+search:threshold=30." in page
+
+
+def test_labels_change_no_measurement(command: Command, path_file: Path) -> None:
+    arguments = ("compare", str(path_file), "--size", "500kB", "--json", "-n", "2")
+    plain = json.loads(command(*arguments, "-a", "reno", "-a", "cubic").stdout)
+    named = command(*arguments, "-a", "A=reno", "-a", "cubic").stdout
+    assert json.loads(named.replace('"A"', '"reno+standard"')) == plain
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["=cubic"], "`=cubic` has an empty label: write LABEL=ALGORITHM"),
+        (["A=cubic", "A=reno"], "the label A is given twice: give each algorithm its own"),
+        (
+            ["reno+standard=cubic", "reno"],
+            "the label reno+standard of cubic+hystart is another algorithm's name",
+        ),
+    ],
+)
+def test_invalid_labels_are_refused(
+    command: Command, path_file: Path, names: list[str], sentence: str
+) -> None:
+    given = [word for name in names for word in ("-a", name)]
+    done = command("compare", str(path_file), *given, "--size", "100kB", "-o", "out")
+    assert (done.returncode, done.stderr) == (2, f"slowstart: {sentence}\n")
+    assert not (path_file.parent / "out").exists()
