@@ -18,6 +18,7 @@
 //! of points of the growing flight, and at most [`series::MOST_POINTS`] points for figures. At most
 //! [`tracker::MOST_OPEN`] connections are open; beyond, the one that was silent for longest ends.
 
+mod drain;
 pub mod file;
 pub mod logs;
 pub mod report;
