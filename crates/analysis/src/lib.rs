@@ -21,6 +21,7 @@
 mod drain;
 pub mod file;
 pub mod logs;
+pub mod replay;
 pub mod report;
 mod sender;
 pub mod series;
@@ -28,7 +29,7 @@ mod startup;
 pub mod tracker;
 mod view;
 
-pub use file::{FileReport, analyze, analyze_reader};
+pub use file::{FileReport, analyze, analyze_for_replay, analyze_reader};
 pub use report::{
     Capacity, Class, Connection, Exit, Handshake, Limits, Reason, Retransmissions, Side, Vantage,
     Verdict,

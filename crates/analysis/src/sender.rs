@@ -15,7 +15,7 @@ use crate::series::{Point, Series};
 use crate::view::{Ack, Data, Event};
 use limits::Clock;
 use moments::Sent;
-pub use moments::{Grown, Moment, Round, Sign};
+pub use moments::{Grown, Moment, Round, Sign, Step};
 use ranges::Ranges;
 
 /// Most segments in flight that are remembered.
@@ -26,6 +26,9 @@ const MOST_ROUNDS: usize = 4096;
 
 /// Most moments that are remembered: those of 64 rounds.
 const MOST_MOMENTS: usize = 1024;
+
+/// Most steps that are kept for a replay.
+const MOST_STEPS: usize = 1 << 18;
 
 /// Smallest retransmission timeout that common stacks use, in nanoseconds (Linux: 200 ms).
 const LEAST_RTO: i64 = 200_000_000;
@@ -78,6 +81,8 @@ pub struct Sender {
     pub best_rate: f64,
     pub grown: Vec<Grown>,
     pub moments: Vec<Moment>,
+    /// For a replay, until the first sign of congestion; `None` keeps nothing.
+    pub steps: Option<Vec<Step>>,
     /// The first duplicate ACKs or SACK blocks above the ACK.
     pub first_hole: Option<Sign>,
     pub first_retransmission: Option<(Sign, bool)>,
@@ -132,6 +137,7 @@ impl Sender {
             best_rate: 0.0,
             grown: Vec::new(),
             moments: Vec::new(),
+            steps: None,
             first_hole: None,
             first_retransmission: None,
             first_echo: None,
@@ -294,6 +300,18 @@ impl Sender {
         true
     }
 
+    fn keep(&mut self, step: Step) {
+        let is_over = self.first_hole.is_some()
+            || self.first_retransmission.is_some()
+            || self.first_echo.is_some();
+        if let Some(steps) = &mut self.steps
+            && !is_over
+            && steps.len() < MOST_STEPS
+        {
+            steps.push(step);
+        }
+    }
+
     fn window_left(&self) -> i64 {
         self.window_edge.map_or(i64::MAX, |edge| edge - self.next)
     }
@@ -315,6 +333,7 @@ impl Sender {
             at,
             is_clean: true,
         });
+        self.keep(Step::Sent(at - self.lag, data.start, end));
         let delivered = self.delivered();
         self.last_new = (at, delivered);
         self.last_new_limits = self.clock.limits;
@@ -485,6 +504,9 @@ impl Sender {
         if self.recovery_until.is_some_and(|until| self.una >= until) {
             self.recovery_until = None;
             self.after_recovery.get_or_insert((self.round + 1, 0));
+        }
+        if self.delivered() > before {
+            self.keep(Step::Acked(at - self.lag, self.una));
         }
         self.note_moment(at);
         self.count_round(at);

@@ -64,7 +64,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::analysis::{analyze_file, analyze_simulated, write_capture};
+    use super::analysis::{
+        analyze_file, analyze_simulated, replay_file, write_capture, write_mahimahi,
+    };
     #[pymodule_export]
     use super::batch::run_batch;
     #[pymodule_export]
