@@ -1,8 +1,8 @@
 """The error of ``slowstart analyze`` on connections of the running kernel.
 
 The kernel's own TCP uploads over emulated paths. Each run is captured at the sender or at the
-receiver, while the kernel's trace event ``tcp:tcp_probe`` reports the real window: its log is
-analyzed too, and is the truth. A run has several connections, one after the other, and they count
+receiver, while the kernel's trace event ``tcp:tcp_probe`` reports the real window and threshold,
+which are the truth. A run has several connections, one after the other, and they count
 even if the emulator's timing was late, because truth and capture are of the same run.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 import time
 from dataclasses import dataclass
@@ -28,9 +29,17 @@ SIDES = ("sender", "receiver")
 SIZES = (500_000, 2_000_000, 4_000_000, 8_000_000)
 _TRACING = Path("/sys/kernel/tracing")
 _PORT = 5001
+_INFINITE = 2147483647
+# A threshold below this part of the window is a response (CUBIC: 0.7, Reno: 0.5).
+_RESPONSE = 0.85
+_LINE = re.compile(
+    r" (?P<time>[0-9]+\.[0-9]+): tcp_probe: .*src=\S+:(?P<port>[0-9]+) dest="
+    r".* snd_cwnd=(?P<cwnd>[0-9]+) ssthresh=(?P<ssthresh>[0-9]+)"
+)
 # The client opens a connection for each size; cached metrics would begin with the last threshold.
+# The kernel logs established connections only, so they stay so until all is acknowledged.
 _CLIENT = """
-import socket, sys, time
+import fcntl, socket, struct, sys, termios, time
 try:
     open("/proc/sys/net/ipv4/tcp_no_metrics_save", "w").write("1")
 except OSError:
@@ -40,6 +49,8 @@ for size in map(int, sys.argv[2:]):
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[1].encode())
         s.connect(("10.77.0.2", 5001))
         s.sendall(bytes(size))
+        while struct.unpack("i", fcntl.ioctl(s, termios.TIOCOUTQ, bytes(4)))[0]:
+            time.sleep(0.02)
         s.shutdown(socket.SHUT_WR)
         s.recv(1)
     time.sleep(0.2)
@@ -137,32 +148,70 @@ def record(case: Case, folder: Path) -> bool:
     return not late
 
 
+@dataclass
+class Known:
+    """What the kernel's log says of a connection: the end of slow start, or none."""
+
+    time_s: float = 0.0
+    cwnd: int = 0
+    ssthresh: int = _INFINITE
+    reason: str = "completed"
+    exit_cwnd: int | None = None
+
+
+def known(log: Path) -> dict[str, Known]:
+    """The truth for each port of the sender: the first change of the slow-start threshold.
+
+    The event comes before the kernel processes an ACK, so a line shows what the ACK of the line
+    before has done. A threshold of the window is a decision of the sender; one far below it is the
+    response to a loss. BBR lowers it only when its start-up ends. Times are of the time of day, and
+    windows in segments.
+    """
+    found: dict[str, Known] = {}
+    with log.open(encoding="ascii", errors="replace") as lines:
+        offset = float(next(lines).split()[-1])
+        for line in lines:
+            match = _LINE.search(line)
+            if match is None:
+                continue
+            time_s, port = float(match["time"]) + offset, match["port"]
+            cwnd, ssthresh = int(match["cwnd"]), int(match["ssthresh"])
+            one = found.setdefault(port, Known())
+            if one.exit_cwnd is None and ssthresh < _INFINITE:
+                is_response = ssthresh < _RESPONSE * one.cwnd
+                one.reason = "loss" if is_response else "heuristic"
+                one.exit_cwnd = one.cwnd if is_response else ssthresh
+                one.ssthresh = ssthresh
+            elif one.exit_cwnd is None:
+                one.time_s, one.cwnd = time_s, cwnd
+    return found
+
+
 def observe(case: Case, folder: Path) -> list[dict[str, Any]]:
     """Truth and verdict of every connection of a case."""
     found = json.loads(analyze_file(folder / f"{case.name}.pcapng"))["connections"]
-    log = folder / f"{case.name}.probe"
-    known = json.loads(analyze_file(log))["connections"]
-    with log.open(encoding="ascii", errors="replace") as lines:
-        offset = float(lines.readline().split()[-1])
-    by_port = {each["sender"].rsplit(":", 1)[-1]: each for each in known}
+    truths = known(folder / f"{case.name}.probe")
     rows = []
     for one in found:
-        truth = by_port.get(one["sender"].rsplit(":", 1)[-1])
+        truth = truths.get(one["sender"].rsplit(":", 1)[-1])
         if truth is None or not one["bytes"]:
             continue
-        left, exit_ = truth["verdict"]["exit"], one["verdict"]["exit"]
-        shift = truth["start_unix_s"] + offset - one["start_unix_s"]
+        # BBR's threshold is its estimate of the BDP, not its window.
+        is_bbr = case.algorithm == "bbr"
+        reason = "heuristic" if is_bbr and truth.exit_cwnd is not None else truth.reason
+        exit_ = one["verdict"]["exit"]
         row: dict[str, Any] = {
-            "path": case.path, "algorithm": case.algorithm, "workload": str(one["bytes"]),
-            "vantage": case.side, "run": case.run, "truth": truth["verdict"]["reason"],
+            "path": case.path, "algorithm": case.algorithm, "workload": f"{one['bytes']} B",
+            "vantage": case.side, "run": case.run, "truth": reason,
             "verdict": one["verdict"]["reason"], "confidence": one["verdict"]["confidence"],
             "seen_as": one["vantage"], "time_error_rtt": None, "window_error": None,
-            "segments_equal": None, "known": left, "found": exit_,
+            "segments_equal": None,
         }  # fmt: skip
-        if left is not None and exit_ is not None and one["rtt_ms"]:
-            rtt = one["rtt_ms"][0] / 1e3
-            row["time_error_rtt"] = (exit_["time_s"] - left["time_s"] - shift) / rtt
-            row["window_error"] = exit_["cwnd_bytes"] / left["cwnd_bytes"] - 1
+        if truth.exit_cwnd is not None and exit_ is not None and one["rtt_ms"]:
+            at = one["start_unix_s"] + exit_["time_s"]
+            row["time_error_rtt"] = (at - truth.time_s) / (one["rtt_ms"][0] / 1e3)
+            window = (truth.cwnd if is_bbr else truth.exit_cwnd) * one["largest_segment_bytes"]
+            row["window_error"] = exit_["cwnd_bytes"] / window - 1
         rows.append(row)
     return rows
 

@@ -4,7 +4,7 @@
 //! section 3.1), so as long as the real sender was in slow start too, it would have sent the same
 //! segments and received the same ACKs. The replay gives those ACKs to the start-up and asks what it
 //! decides. A second congestion control, Reno with the standard slow start, is replayed beside it:
-//! where both windows differ, the ACKs are no longer those that the start-up would have received,
+//! where both windows differ, or the start-up paces its segments, the ACKs are no longer those that the start-up would have received,
 //! and the replay ends. It also ends where the real sender left slow start, at the first sign of
 //! congestion, and where more was in flight than the window allows, because the real sender grew in
 //! another way.
@@ -250,7 +250,9 @@ pub fn replay(connection: &Connection, algorithm: &Algorithm) -> Replay {
             end = End::Exit;
             break;
         }
-        if player.subject.window().cwnd != player.standard.window().cwnd {
+        // Paced segments would have had other ACKs.
+        let paces = player.subject.requires_pacing() || player.subject.pacing_rate().is_some();
+        if paces || player.subject.window().cwnd != player.standard.window().cwnd {
             end = End::WindowDiffers;
             break;
         }
@@ -278,8 +280,8 @@ fn told(
             reason.as_deref().unwrap_or("no reason")
         ),
         End::WindowDiffers => format!(
-            "{name} grows in another way: its window differs from {time:.3} s on, so the ACKs tell \
-             no more."
+            "{name} sends in another way: its window or its pace differs from {time:.3} s on, so \
+             the ACKs tell no more."
         ),
         End::RealSenderDiffers => format!(
             "The real sender had more in flight after {time:.3} s than slow start allows, so its \

@@ -7,7 +7,7 @@
 //! opportunities that were used are known. A packet counts four bytes more than its IP length, for
 //! the header of a TUN device.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
 use measure::{PacketKind, PacketRecord, PacketTrace, Vantage};
@@ -35,7 +35,7 @@ pub fn write(mut writer: impl Write, traces: &[PacketTrace]) -> io::Result<usize
             data.partition(|record| record.seen_by == Vantage::Sender);
         count += sent.len();
         let key = |record: &PacketRecord| (record.offset, record.timestamps);
-        let mut arrivals: HashMap<_, VecDeque<u64>> = HashMap::new();
+        let mut arrivals: BTreeMap<_, VecDeque<u64>> = BTreeMap::new();
         for record in &received {
             let times = arrivals.entry(key(record)).or_default();
             times.push_back(record.at.as_nanos());
