@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from slowstart import InputError, analysis, analysis_truth
+from slowstart import InputError, analysis, analysis_kernel, analysis_truth
 from slowstart._native import Scenario, analyze_simulated, replay_file, write_capture
 from slowstart.cli import invoke
 
@@ -267,3 +267,36 @@ def test_exports_have_what_their_readers_need(
         assert invoke(["export", str(folder), "--format", form, "-o", str(target)]) == 0
     windows = pl.read_csv(tmp_path / "run-x.csv")["cwnd_bytes"]
     assert windows.null_count() == 0
+
+
+def test_the_kernels_log_gives_the_truth_of_each_connection(tmp_path: Path) -> None:
+    def line(time: float, port: int, cwnd: int, ssthresh: int) -> str:
+        return (
+            f"  x-1 [000] b..1. {time:.6f}: tcp_probe: family=AF_INET src=10.77.0.1:{port} "
+            f"dest=10.77.0.2:5001 mark=0x0 data_len=0 snd_nxt=0x1 snd_una=0x0 snd_cwnd={cwnd} "
+            f"ssthresh={ssthresh} snd_wnd=65160 srtt=100\n"
+        )
+
+    infinite = 2147483647
+    log = tmp_path / "x.probe"
+    log.write_text(
+        "# offset 1000.5\n# tracer: nop\n"
+        + line(1.0, 1, 10, infinite) + line(1.1, 1, 20, infinite) + line(1.2, 1, 21, 21)
+        + line(2.0, 2, 100, infinite) + line(2.1, 2, 99, 50) + line(3.0, 3, 10, infinite)
+    )  # fmt: skip
+    known = analysis_kernel.known(log)
+    assert (known["1"].reason, known["1"].time_s, known["1"].exit_cwnd) == ("heuristic", 1001.6, 21)
+    assert (known["2"].reason, known["2"].time_s, known["2"].exit_cwnd) == ("loss", 1002.5, 100)
+    assert (known["3"].reason, known["3"].exit_cwnd) == ("completed", None)
+    assert invoke(["validate", "analyze", "wired"]) == 2
+
+
+def test_the_report_sorts_by_numbers(capture: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    assert invoke(["analyze", str(capture), "--figures", "0", "-o", str(folder)]) == 0
+    page = (folder / "report.html").read_text()
+    values = [float(each) for each in re.findall(r'data-value="([^"]+)"', page)]
+    report = analysis.read([str(capture)])[0]["connections"]
+    wanted = [each for one in report for each in analysis.sort_values(one) if each is not None]
+    assert values == pytest.approx(wanted)
+    assert "4 of 4" in page
