@@ -2,6 +2,8 @@
 //! RACK-TLP and PRR as in Linux, no tracing, one thread; and connections with requests and
 //! responses between the hosts of a dumbbell.
 
+use std::path::Path;
+
 use congestion::Algorithm;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service, Streams};
 use rand_core::RngCore;
@@ -21,8 +23,47 @@ pub struct Bench {
 
 /// Every scenario.
 pub fn all() -> impl Iterator<Item = Bench> {
-    usual().into_iter().chain(by_hosts()).chain(million())
+    usual()
+        .into_iter()
+        .chain(by_hosts())
+        .chain(million())
+        .chain([adhoc()])
 }
+
+/// Many hidden nodes, queues and routes. Its packets are the frames on the air, with control frames
+/// and retries.
+fn adhoc() -> Bench {
+    Bench {
+        name: "A40",
+        summary: "ad hoc: 40 nodes, 802.11, DSDV, 20 flows, 100 s",
+        build: || {
+            let parsed = Scenario::parse(ADHOC, "adhoc", Path::new(""));
+            parsed.unwrap_or_else(|error| unreachable!("{error}"))
+        },
+    }
+}
+
+const ADHOC: &str = r#"
+name = "adhoc"
+duration = "100 s"
+
+[network]
+kind = "adhoc"
+nodes = 40
+area = "500 m"
+mac = { model = "802.11", data_rate = "1 Mbit/s", basic_rate = "1 Mbit/s" }
+radio = { range_multiplier = 1.316 }
+routing = "dsdv"
+warm_up = "30 s"
+
+[[flow]]
+algorithm = "cubic"
+from = "node 0"
+to = "any"
+count = 20
+mss = "1024 B"
+stagger = "150 ms"
+"#;
 
 /// HTTP/1.0 at 35 % of 100 Mbit/s for 30 s, between more and more hosts: the cost of a packet
 /// depends on the traffic, not on the number of hosts.

@@ -2,15 +2,15 @@
 
 Public names, all importable from ``slowstart``:
 
-- :func:`compare` makes scenarios, :func:`run` runs them.
+- :func:`compare` makes scenarios, :func:`run` runs them, :func:`sweep` runs many and resumes.
 - :class:`Scenario`, :class:`Result` and :class:`Table` are what these take and return.
 - :func:`algorithms` and :func:`paths` list what can be named.
 - :class:`InputError` and :class:`RunError` are the exceptions.
 - ``__version__`` is the version.
 
-Four submodules are public, too: :mod:`slowstart.startup` (start-up algorithms written in Python),
-:mod:`slowstart.look` (a path without TCP), :mod:`slowstart.metrics` (many connections) and
-:mod:`slowstart.studies`. Everything else is internal and may change.
+Five submodules are public, too: :mod:`slowstart.startup` (start-up algorithms written in Python),
+:mod:`slowstart.look` (a path without TCP), :mod:`slowstart.metrics` (many connections),
+:mod:`slowstart.sweeps` and :mod:`slowstart.studies`. Everything else is internal and may change.
 
 >>> import polars, slowstart
 >>> scenarios = slowstart.compare("geo", ["cubic+search", "cubic+hystart"], size="20 MB", runs=20)
@@ -44,6 +44,9 @@ from slowstart.errors import InputError, RunError
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from slowstart.sweeps import Sweep
 
     Name = str | os.PathLike[str]
     Stack = Literal["simulated", "linux", "linux-vm"]
@@ -60,6 +63,7 @@ __all__ = [
     "compare",
     "paths",
     "run",
+    "sweep",
 ]
 
 
@@ -267,3 +271,52 @@ def run(
         switch_hystart=switch_hystart,
         progress=progress,
     )
+
+
+def sweep(
+    definition: Name | Mapping[str, Any],
+    *,
+    folder: Name | None = None,
+    runs: int | None = None,
+    shard: tuple[int, int] = (1, 1),
+    threads: int | None = None,
+    on: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Sweep:
+    """Runs a scenario over values of its keys, as ``slowstart sweep`` does, and resumes.
+
+    >>> done = slowstart.sweep(
+    ...     {
+    ...         "scenario": {
+    ...             "path": {"rtt": "100 ms", "buffer": "1 bdp"},
+    ...             "flow": [{"algorithm": "cubic+search", "size": "1 MB"}],
+    ...         },
+    ...         "grid": {"path.rate": ["10 Mbit/s", "50 Mbit/s", "250 Mbit/s"]},
+    ...     }
+    ... )
+    >>> done.table.select("rate_bps", "fct_s")
+
+    Args:
+        definition: A sweep file, or a dictionary of the same structure (docs/guides/sweeps.md).
+        folder: Keeps every finished run, under a hash of resolved scenario, seed and version. A
+            call executes only those that are missing there. By default a temporary folder.
+        runs: Runs of each point, instead of the definition's number.
+        shard: Make only the i-th of n parts of the runs; the others may be made at the same time.
+        threads: Number of runs in parallel; one per core by default.
+        on: The address of a Dask scheduler (``tcp://host:8786``), whose workers make the runs.
+        progress: Called from time to time with the number of finished runs and of all that were
+            missing.
+
+    Returns:
+        The sweep. ``table`` is the table of flows (polars), ``to_xarray()`` the same as arrays.
+
+    Raises:
+        InputError: With file and line, if there is a file.
+        RunError: A run failed.
+    """
+    from slowstart import sweeps
+
+    return sweeps.sweep(
+        definition, folder=folder, runs=runs, shard=shard, threads=threads, on=on,
+        progress=progress,
+    )  # fmt: skip

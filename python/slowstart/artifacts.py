@@ -114,14 +114,18 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         "chokepoint (after that, without a loss), or late (because of a loss). Error bars are 95 % "
         "Wilson intervals."
     )
-    rows = [{**row, "path": tables.short(row["path"])} for row in overview["summary"]]
+    classed = filter(tables.has_exit_classes, overview["summary"])
+    rows = [{**row, "path": tables.short(row["path"])} for row in classed]
     for name, some in _figures("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
     _draw_networks(painter, networks["networks"], networks["nodes"])
     _draw_exchanges(painter, exchanges)
     cost = _costs(folder, painter, plan, runs, names)
-    simulated = flows.filter(pl.col("startup_queue_max_packets").is_not_null())
+    judged = [name for name, path in paths.items() if exits.has_bottleneck(path)]
+    simulated = flows.filter(
+        pl.col("startup_queue_max_packets").is_not_null() & pl.col("path").is_in(judged)
+    )
     block = report.Block(
         exits.sentences(simulated, paths, cost), exits.rows(simulated, paths, cost)
     )

@@ -26,10 +26,12 @@ from slowstart import (
     plain,
     run_command,
     study_command,
+    sweep_command,
     traces_command,
     vm_command,
 )
 from slowstart.errors import InputError, RunError, complain
+from slowstart.evaluation import command as evaluation
 from slowstart.fidelity import command as fidelity
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ Examples:
   slowstart compare trace:FILE my-path.toml -o report
   slowstart run scenario.toml --json
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
+  slowstart sweep scenarios/sweep.toml
   slowstart study suss-testbed --quick
   slowstart conformance conformance
   slowstart validate --quick
@@ -315,6 +318,8 @@ def _emulate(
 
 
 app.command("study", epilog=study_command.EPILOG)(study_command.study)
+app.command("evaluate", epilog=evaluation.EPILOG)(evaluation.evaluate)
+app.command("sweep", epilog=sweep_command.EPILOG)(_interruptible(sweep_command.sweep))
 app.add_typer(traces_command.app, name="traces")
 app.add_typer(vm_command.app, name="vm")
 app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)

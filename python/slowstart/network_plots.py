@@ -208,7 +208,10 @@ def figure(found: dict[str, Any], title: str) -> Figure:
     globe = found["kind"] == "constellation"
     across = min(len(frames), 2 if globe else 3)
     rows = -(-len(frames) // across)
-    over_time = bool(found["routes"]) and found["moves"]
+    over_time = found["moves"] and any(
+        each is not None for route in found["routes"] for each in route["hops"]
+    )
+    drawn = any(route["points"] is not None for frame in frames for route in frame["routes"])
     cell = (4.6, 2.6) if globe else ((5.6, 5.2) if len(frames) == 1 else (3.7, 3.5))
     with plots.styled():
         height = rows * cell[1] + (2.2 if over_time else 0.0) + 0.9
@@ -222,7 +225,7 @@ def figure(found: dict[str, Any], title: str) -> Figure:
                 axes.set_ylabel("m")
         if over_time:
             _draw_series(made.add_subplot(grid[-1, :]), found, globe)
-        if found["routes"]:
+        if drawn:
             plots.legend(made, _routes(found))
         return plots.finish(made, title)
 

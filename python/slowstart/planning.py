@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from slowstart import tables
@@ -59,13 +59,19 @@ def is_random(scenario: Scenario) -> bool:
     return any(_draws(flow["algorithm"]) for flow in scenario.resolved["flows"])
 
 
+@cache
+def startups() -> tuple[str, ...]:
+    """The names of the start-ups."""
+    return tuple(each["name"] for each in algorithms() if each["kind"] == "start-up")
+
+
+@cache
 def _draws(algorithm: str) -> bool:
     """Whether an algorithm may draw: it is monolithic, or its start-up draws or is not ours."""
     startup = algorithm.partition("+")[2]
-    known = [each["name"] for each in algorithms() if each["kind"] == "start-up"]
     return not any(
         startup == name or startup.startswith((f"{name}:", f"{name}+"))
-        for name in known
+        for name in startups()
         if name not in _DRAWING
     )
 

@@ -229,24 +229,29 @@ def _draw_window(axes: Axes, trace: pl.DataFrame, style: colors.Style) -> float:
 
 
 def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str]) -> Figure:
-    """One run of each algorithm: window, RTT, queue, and delivered bytes over time.
+    """One run of each algorithm: window, RTT, delivered bytes, and queue over time.
 
     ``names`` are all names in the result, so that the colours match the other figures.
     """
     styles = colors.styles(names)
     with styled():
-        figure = new_figure(max(5.0, 0.9 + 3.0 * len(columns)), 8.2)
-        grid = figure.subplots(4, len(columns), squeeze=False, sharex=True, sharey="row")
+        labels = ["window (MB)", "RTT (ms)", "delivered (MB)", "queue (packets)"]
+        if path.bottleneck is None:  # A queue at each node.
+            labels.pop()
+        figure = new_figure(max(5.0, 0.9 + 3.0 * len(columns)), 0.6 + 1.9 * len(labels))
+        grid = figure.subplots(len(labels), len(columns), squeeze=False, sharex=True, sharey="row")
         top = 0.0
         for axes, column in zip(grid.T, columns, strict=True):
             top = max(top, _draw_evolution(axes, path, column, styles))
-        labels = ("window (MB)", "RTT (ms)", "queue (packets)", "delivered (MB)")
         for row, label in zip(grid, labels, strict=True):
             row[0].set_ylabel(label)
             row[0].set_ylim(bottom=0)
         for axes in grid[-1]:
             axes.set_xlabel("time (s)")
             axes.set_xlim(left=_begin(path, axes.get_xlim()[1]))
+        for axes, column in zip(grid[0], columns, strict=True):
+            if len(column.flows) == 1:
+                _write_reason(axes, column.flows[0])
         if (bdp := path.bdp_payload_bytes) is not None:
             levels = [bdp, bdp + (path.buffer_payload_bytes or 0)]
             _draw_levels(grid[0], [level / _MEGA for level in levels], top, path)
@@ -270,7 +275,7 @@ def _begin(path: PathFacts, end_s: float) -> float:
 def _draw_evolution(
     axes: Sequence[Axes], path: PathFacts, column: Evolution, styles: dict[str, colors.Style]
 ) -> float:
-    window, rtt, queue, delivered = axes
+    window, rtt, delivered, *queue = axes
     window.set_title(column.title, fontweight="bold", pad=9)
     top = 0.0
     for flow in column.flows:
@@ -283,14 +288,10 @@ def _draw_evolution(
         rtt.plot(*series, color=style.color, linestyle=style.dashes)
         series = thin(time, numbers(trace, "delivered_bytes") / _MEGA)
         delivered.plot(*series, color=style.color, linestyle=style.dashes)
-    if path.bottleneck is None:
-        queue.text(
-            0.5, 0.5, "a queue at each node", transform=queue.transAxes, ha="center", color=_GREY
-        )
-    else:
+    for each in queue:
         waiting = column.link_traces.filter(pl.col("link") == path.bottleneck)
         series = thin(numbers(waiting, "time_s"), numbers(waiting, "queue_packets"))
-        queue.plot(*series, color="#444444", linewidth=1.0)
+        each.plot(*series, color="#444444", linewidth=1.0)
     if path.base_rtt_ms is not None:
         rtt.axhline(path.base_rtt_ms, color=_GREY, linewidth=0.8, linestyle=":")
     if len(column.flows) == 1:
@@ -302,20 +303,22 @@ def _draw_evolution(
                     time_s, 1, mark, color=_MARK, markersize=5.5, clip_on=False,
                     transform=window.get_xaxis_transform(), zorder=5,
                 )  # fmt: skip
-        _write_reason(window, column.flows[0])
     return top
 
 
 def _write_reason(axes: Axes, flow: dict[str, Any]) -> None:
-    """Writes why slow start ended along the line of its exit."""
+    """Writes why slow start ended beside the line of its exit, on the side with more room."""
     if flow["exit_s"] is None or flow["passive_exit_s"] is not None:
         return
-    axes.annotate(
-        flow["exit_evidence"], (flow["start_s"] + flow["exit_s"], 0.97),
-        xycoords=axes.get_xaxis_transform(), rotation=90, ha="left", va="top", fontsize=6.5,
-        color=_MARK, xytext=(2, 0), textcoords="offset points", path_effects=OUTLINE, zorder=6,
-        annotation_clip=True,
+    at = flow["start_s"] + flow["exit_s"]
+    is_left = at > sum(axes.get_xlim()) / 2
+    text = axes.annotate(
+        textwrap.fill(flow["exit_evidence"], 26), (at, 0.97),
+        xycoords=axes.get_xaxis_transform(), ha="right" if is_left else "left", va="top",
+        fontsize=6.5, color=_MARK, xytext=(-3 if is_left else 3, 0), textcoords="offset points",
+        path_effects=OUTLINE, zorder=6, annotation_clip=True,
     )  # fmt: skip
+    text.set_in_layout(False)
 
 
 def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: PathFacts) -> None:

@@ -15,17 +15,20 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
+import sys
 import tempfile
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from slowstart import InputError, Scenario, __version__, _native, vm
+from slowstart import InputError, Scenario, __version__, _native, startup, vm
 from slowstart.errors import complain
 from slowstart.output import replace_file, sync_folder, writing
+from slowstart.planning import startups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 _FORMAT = 2
 _MARK = "store.json"
 _SUMS = "checksums.json"
+_STARTUP = re.compile(r'"algorithm":"[^"+]+\+([\w.]+:\w+)')
+"""A start-up with options, or one written in Python."""
 _LARGEST_MARK = 64_000
 """Bytes."""
 
@@ -42,10 +47,44 @@ _LARGEST_MARK = 64_000
 def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
     """A hash of everything that determines the runs of ``scenario`` on ``stack``, except the seed.
 
-    That is the resolved scenario with recorded traces, the version of the software, and ``more``.
+    That is the resolved scenario with recorded traces, the version of the software, the text of
+    start-ups written in Python, and ``more``.
     """
-    parts = [scenario.definition(), stack, *build(stack), *more]
+    definition = scenario.definition()
+    return definition_key(definition, stack, (*more, *(each.said for each in sources(definition))))
+
+
+def definition_key(definition: str, stack: str, more: Iterable[str] = ()) -> str:
+    """The hash of a definition (``Scenario.definition``), the version, and ``more``."""
+    parts = [definition, stack, *build(stack), *more]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+class Source(NamedTuple):
+    """A start-up written in Python."""
+
+    name: str
+    """``module:Class``."""
+    said: str
+    """The name and a hash of the module."""
+    file: str | None
+
+
+def sources(definition: str) -> list[Source]:
+    """The start-ups written in Python that a definition names."""
+    named = dict.fromkeys(_STARTUP.findall(definition))
+    return [found for name in named if (found := _source(name)) is not None]
+
+
+@lru_cache
+def _source(name: str) -> Source | None:
+    module, _, word = name.partition(":")
+    if module in startups():
+        return None
+    startup.load(module, word)
+    file = getattr(sys.modules[module], "__file__", None)
+    text = Path(file).read_bytes() if file else b""
+    return Source(name, f"{name} {hashlib.sha256(text).hexdigest()}", file)
 
 
 @lru_cache
@@ -179,16 +218,16 @@ def _is_aside(path: Path) -> bool:
     return path.name.startswith(f".{_MARK}.")
 
 
-def read_mark(mark: Path) -> dict[str, Any]:
+def read_mark(mark: Path, largest: int = _LARGEST_MARK) -> dict[str, Any]:
     """The content of the file that identifies a folder; empty if the file is damaged.
 
     Raises:
-        InputError: It is not a regular file.
+        InputError: It is not a regular file, or has more than ``largest`` bytes.
     """
     if not mark.is_file():
         raise InputError(f"{mark} is not a regular file")
     try:
-        there = json.loads(_native.read_text(mark, _LARGEST_MARK))
+        there = json.loads(_native.read_text(mark, largest))
     except ValueError:
         return {}
     return there if isinstance(there, dict) else {}

@@ -168,15 +168,22 @@ def _percent(fraction: float) -> str:
     return f"{number(100 * fraction, 2)} %"
 
 
+def has_exit_classes(summary: dict[str, Any]) -> bool:
+    """Whether its exits are early, at the chokepoint or late: there is a bottleneck to judge by."""
+    return summary["exit_s"] is None or summary["exit_class"]["none"] < summary["flows"]
+
+
 def row(summary: dict[str, Any]) -> list[Cell]:
     """The cells of one row of the summary, in the order of :data:`COLUMNS`."""
     flows = summary["flows"]
     sized = summary["fct_s"] is not None or summary["completed"] > 0
     partly = sized and summary["completed"] < flows
     exits = summary["exit_class"]
-    percent = "/".join(
-        f"{100 * exits[kind] / flows:.0f}" for kind in ("early", "chokepoint", "late", "none")
-    )
+    percent = "-"
+    if has_exit_classes(summary):
+        percent = "/".join(
+            f"{100 * exits[kind] / flows:.0f}" for kind in ("early", "chokepoint", "late", "none")
+        )
     retransmitted = _median(summary["segments_retransmitted"])
     window = _median(summary["exit_cwnd_bytes"])
     return [

@@ -38,8 +38,27 @@ FLOORS = (
     ("studies.claims",),
     ("studies.study", "studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
+    # Sweeps.
+    ("sweeps.quantities", "sweeps.expressions", "sweeps.archive"),
+    ("sweeps.axes",),
+    ("sweeps.definition", "sweeps.plan"),
+    ("sweeps.execute",),
+    ("sweeps.cluster",),
+    ("sweeps.figures",),
+    ("sweeps.page", "sweeps.arrays"),
+    ("sweeps.sweep",),
+    ("sweeps",),
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
+    # The scorecard.
+    ("evaluation.measures",),
+    ("evaluation.table",),
+    ("evaluation.jobs",),
+    ("evaluation.scores",),
+    ("evaluation.words",),
+    ("evaluation.kernel", "evaluation.drawing", "evaluation.leaderboard"),
+    ("evaluation.page", "evaluation.terminal"),
+    ("evaluation", "evaluation.command"),
     ("listing",),
     (
         "analysis_command",
@@ -47,15 +66,20 @@ FLOORS = (
         "path_command",
         "run_command",
         "study_command",
+        "sweep_command",
         "traces_command",
         "vm_command",
     ),
     ("cli",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}
-# Imported by a function of a lower layer: a study writes its report in its last step, and
-# `Study.run` makes all steps.
-UPWARDS = {("studies.runner", "studies.page"), ("studies.study", "studies.runner")}
+# Imported by a function of a lower layer: a study writes its report in its last step,
+# `Study.run` makes all steps, and `slowstart.sweep` is that of the sweeps.
+UPWARDS = {
+    ("studies.runner", "studies.page"),
+    ("studies.study", "studies.runner"),
+    ("", "sweeps"),
+}
 
 
 def modules() -> dict[str, ast.Module]:

@@ -73,7 +73,8 @@ pub struct FlowResult {
     pub first_drop_s: Option<f64>,
     /// Time at which the sender first declared a loss; null without a loss.
     pub first_loss_s: Option<f64>,
-    /// Class of the slow-start exit (of the passive one, if any); null without an exit.
+    /// Class of the slow-start exit (of the passive one, if any); null without an exit, and for a
+    /// flow that does not cross the bottleneck.
     pub exit_class: Option<ExitClass>,
     /// What the start-up brought; absent where the network is not simulated, and for a flow that
     /// sent nothing.

@@ -155,6 +155,12 @@ impl StartupProbe {
         }
     }
 
+    /// Whether there is a capacity to reach: the flow's data crosses the bottleneck, which has a rate.
+    #[must_use]
+    pub const fn has_capacity(&self) -> bool {
+        self.capacity.is_some()
+    }
+
     /// When to call [`Self::on_ack`] again: at the first ACK from then on.
     #[must_use]
     pub const fn due(&self) -> Instant {

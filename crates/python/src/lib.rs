@@ -63,6 +63,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::analysis::{
         analyze_file, analyze_simulated, replay_file, write_capture, write_mahimahi,
@@ -91,6 +93,12 @@ mod _native {
     use super::vm::{check_vm, run_vm};
     #[pymodule_export]
     use super::{algorithms, median_interval, paths, version};
+
+    /// Files can name start-ups written in Python.
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) {
+        scenario::find_algorithms(super::startups::find);
+    }
 }
 
 #[pyfunction]

@@ -12,9 +12,6 @@ use units::Duration;
 use crate::errors::input;
 use crate::startups;
 
-/// Largest scenario file that is searched for a Python start-up after an error.
-const HINT_LIMIT: u64 = 16_000_000;
-
 /// A resolved, immutable scenario.
 #[pyclass(frozen, module = "slowstart")]
 pub struct Scenario {
@@ -84,10 +81,7 @@ impl Scenario {
     fn from_file(file: PathBuf) -> PyResult<Self> {
         scenario::Scenario::load(&file)
             .map(Self::new)
-            .map_err(|error| {
-                let text = scenario::read_text(&file, HINT_LIMIT).unwrap_or_default();
-                input(startups::with_hint(error.to_string(), &text))
-            })
+            .map_err(input)
     }
 
     /// Reads a scenario from `text`. Messages use `name` as the file's name, and trace files are
@@ -97,7 +91,7 @@ impl Scenario {
     fn from_toml(text: &str, name: &str, folder: PathBuf) -> PyResult<Self> {
         scenario::Scenario::parse(text, name, Path::new(&folder))
             .map(Self::new)
-            .map_err(|error| input(startups::with_hint(error.to_string(), text)))
+            .map_err(input)
     }
 
     /// One scenario per algorithm, or, with `together`, one in which they share the path.

@@ -376,23 +376,12 @@ pub fn parse(py: Python<'_>, text: &str) -> PyResult<Algorithm> {
         .ok_or_else(|| errors::input(format!("`{text}` does not take a start-up")))
 }
 
-/// If a scenario file `text` names a Python start-up, adds a hint to its error message about where
-/// these work.
-pub fn with_hint(refusal: String, text: &str) -> String {
-    let unknown = refusal.split_once("unknown start-up `");
-    let word = unknown.and_then(|(_, rest)| rest.split('`').next());
-    let is_class = |word: &str| {
-        text.split(['"', '\''])
-            .any(|each| foreign(each).is_some_and(|named| named.module == word))
-    };
-    match word {
-        Some(word) if is_class(word) => format!(
-            "{}; a start-up written in Python works with `slowstart compare` and \
-             slowstart.compare only, not in a file",
-            refusal.split(" (known").next().unwrap_or(&refusal)
-        ),
-        _ => refusal,
-    }
+/// Finds the algorithm of a file if its start-up is a Python class.
+pub fn find(text: &str) -> Option<Result<Algorithm, String>> {
+    foreign(text)?;
+    Some(Python::attach(|py| {
+        parse(py, text).map_err(|error| error.value(py).to_string())
+    }))
 }
 
 /// Clears earlier failures.

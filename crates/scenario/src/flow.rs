@@ -1,5 +1,7 @@
 //! `[[flow]]`: which flows send what, when and how. Defaults are those of Linux 6.x.
 
+use std::sync::OnceLock;
+
 use congestion::Algorithm;
 use units::{Bytes, Duration, Rate};
 
@@ -34,9 +36,24 @@ pub(crate) fn read(
     copies(table, flow)
 }
 
+/// Finds an algorithm whose start-up is not in the registry by its description: `None` if it is one
+/// of the registry, and a sentence if it is wrong.
+pub type FindAlgorithm = fn(&str) -> Option<Result<Algorithm, String>>;
+
+static ELSEWHERE: OnceLock<FindAlgorithm> = OnceLock::new();
+
+/// Makes every file that is read from now on ask `find` first. Only the first call has an effect: a
+/// program has one other place of start-ups.
+pub fn find_algorithms(find: FindAlgorithm) {
+    ELSEWHERE.get_or_init(|| find);
+}
+
 /// An algorithm by its name.
 pub(crate) fn algorithm(item: &Item<'_>) -> Result<Algorithm, Error> {
-    item.parse(|text| Algorithm::parse(text).map_err(|error| error.to_string()))
+    item.parse(|text| {
+        let elsewhere = ELSEWHERE.get().and_then(|find| find(text));
+        elsewhere.unwrap_or_else(|| Algorithm::parse(text).map_err(|error| error.to_string()))
+    })
 }
 
 fn application(table: &Table<'_>, mss: Bytes) -> Result<Application, Error> {

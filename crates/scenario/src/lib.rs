@@ -43,6 +43,7 @@ mod write;
 
 pub use compare::CompareOptions;
 pub use error::Error;
+pub use flow::{FindAlgorithm, find_algorithms};
 pub use kinds::KnownTraffic;
 pub use map::Map;
 pub use model::{

@@ -1,5 +1,6 @@
 //! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
+mod exit;
 mod leg;
 mod pool;
 mod result;
@@ -20,9 +21,9 @@ use workload::{Act, Side as Party};
 use crate::agenda::{LEFT, Side};
 use crate::carried::Carried;
 use crate::conversation::{Conversation, Opened};
+use crate::oracle::Oracle;
 use crate::routes::Hop;
 use crate::traffic::Totals;
-use crate::world::startup::Oracle;
 
 pub use leg::{Arrived, Relay};
 pub use pool::Pool;

@@ -24,6 +24,7 @@ mod legs;
 mod links;
 mod look;
 mod network_look;
+mod oracle;
 mod routes;
 mod traffic;
 mod world;

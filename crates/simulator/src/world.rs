@@ -15,7 +15,7 @@ mod outcome;
 mod packets;
 mod relay;
 mod starts;
-pub mod startup;
+mod startup;
 mod turns;
 
 use std::collections::BTreeMap;

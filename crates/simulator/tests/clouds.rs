@@ -177,7 +177,6 @@ energy = { initial = '50 J' }
 [[flow]]
 algorithm = 'cubic'
 count = 4
-stagger = '200 ms'
 ";
 
 /// Packets, energy and frames of radios add up.
@@ -203,6 +202,33 @@ fn an_adhoc_network_carries_flows() {
     for event_loop in [EventLoop::Plain, EventLoop::Turns] {
         assert_eq!(run_with(ADHOC, event_loop, false), run);
     }
+}
+
+/// Flows that start at one moment each ask for the address of their receiver in a broadcast. With a
+/// backoff the broadcasts leave one after the other; without one they collide, time after time,
+/// where no receiver is so near to one sender that it captures its frame.
+#[test]
+fn flows_that_start_together_connect() {
+    let connected = |idle_backoff: bool| {
+        let text = format!(
+            "duration = '10 s'\n[network]\nkind = 'adhoc'\nnodes = 10\narea = '200 m'
+             placement = 'grid'\nrouting = 'fixed'
+             mac = {{ model = '802.11', idle_backoff = {idle_backoff} }}\n"
+        );
+        let flows: String = (0..5)
+            .map(|k| {
+                let (from, to) = (k, k + 5);
+                format!(
+                    "[[flow]]\nalgorithm = 'cubic'\nstart = '1 s'
+                    from = 'node {from}'\nto = 'node {to}'\n"
+                )
+            })
+            .collect();
+        let (run, _) = result(&(text + &flows));
+        run.flows.iter().filter(|flow| flow.bytes_acked > 0).count()
+    };
+    assert_eq!(connected(true), 5);
+    assert_eq!(connected(false), 0);
 }
 
 /// Sixteen nodes on a grid, 300 m apart: a range of 320 m makes them neighbours of the nodes beside,

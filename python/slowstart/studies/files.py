@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,17 @@ def nearest(word: str, known: Iterable[object]) -> str:
 def listed(words: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
+def toml(value: Any) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, dict):
+        inside = ", ".join(f"{json.dumps(key)} = {toml(each)}" for key, each in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(toml(each) for each in value)}]"
+    # JSON strings and numbers are valid TOML.
+    return json.dumps(value, ensure_ascii=False)
 
 
 class Node:

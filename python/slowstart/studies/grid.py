@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from slowstart.studies.files import Node, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 Stack = Literal["simulated", "linux"]
 STACKS: tuple[Stack, ...] = ("simulated", "linux")
@@ -63,7 +63,7 @@ class Point:
     def apply(self, tree: dict[str, Any]) -> None:
         """Applies the point to a scenario."""
         if self.key is not None:
-            _set(tree, self.key.split("."), self.label)
+            put(tree, self.key.split("."), self.label)
         merge(tree, self.patch)
 
 
@@ -95,18 +95,18 @@ class Axis:
         return cls(key, tuple(points))
 
 
-def _set(tree: Any, steps: list[str], value: Scalar) -> None:
+def put(tree: Any, steps: Sequence[str], value: Scalar) -> None:
     """Sets a dotted key; if the path reaches a list, in each of its tables."""
     if isinstance(tree, list):
         if steps[0].isdecimal() and int(steps[0]) < len(tree):
-            _set(tree[int(steps[0])], steps[1:], value)
+            put(tree[int(steps[0])], steps[1:], value)
         else:
             for each in tree:
-                _set(each, steps, value)
+                put(each, steps, value)
     elif len(steps) == 1:
         tree[steps[0]] = value
     else:
-        _set(tree.setdefault(steps[0], {}), steps[1:], value)
+        put(tree.setdefault(steps[0], {}), steps[1:], value)
 
 
 def merge(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:

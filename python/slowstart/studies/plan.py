@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowstart import InputError, Scenario, paths
 from slowstart.studies.calibration import applied, takes
-from slowstart.studies.files import Node, Scalar, nearest
+from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import STACKS, Axis, Repetitions, Stack, merge, points, read_axes
 from slowstart.studies.store import Extract, Job, time_to
 
@@ -354,7 +354,7 @@ def _build(
     missing = _find_traces(tree, folders) or _missing(tree)
     if missing is not None:
         return None, missing
-    text = "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in tree.items())
+    text = "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in tree.items())
     try:
         made = Scenario.from_toml(text, name="scenario", folder=folders[0])
     except InputError as error:
@@ -416,14 +416,3 @@ def _missing(tree: dict[str, Any]) -> str | None:
 
 def _below(value: object, key: str) -> object | None:
     return value.get(key) if isinstance(value, dict) else None
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML on one line."""
-    if isinstance(value, dict):
-        inside = ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items())
-        return f"{{ {inside} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(each) for each in value)}]"
-    # JSON strings and numbers are valid TOML.
-    return json.dumps(value, ensure_ascii=False)

@@ -4,8 +4,8 @@ use congestion::{ExitReason, SlowStartExit};
 use measure::{CapacityPoint, ExitClass, FlowResult, SlowStartExitResult, StartupProbe, classify};
 use units::{Duration, Instant};
 
+use super::exit::exit_result;
 use super::{Arrived, Endpoints, FlowState};
-use crate::world::startup::exit_result;
 
 impl FlowState<'_> {
     pub(super) fn result_of(
@@ -27,14 +27,15 @@ impl FlowState<'_> {
         let passive = sender
             .passive_decision()
             .filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
+        let startup = endpoints.startup.as_deref();
         let exit_class = passive
             .or(exit)
+            .filter(|_| startup.is_none_or(StartupProbe::has_capacity))
             .map(|exit| classify(exit.at, exit.reason.is_congestion(), endpoints.capacity));
         let is_test = |exit: &SlowStartExit| {
             !exit.reason.is_congestion() && exit.reason != ExitReason::Threshold
         };
         let is_early = exit_class == Some(ExitClass::Early) && exit.as_ref().is_some_and(is_test);
-        let startup = endpoints.startup.as_deref();
         FlowResult {
             flow: self.index,
             name: self.config.name.clone(),

@@ -147,7 +147,8 @@ def _why(findings: Findings, stack: Stack) -> str | None:
         if isinstance(gap, float):
             spacing = f"; its ACKs are {gap:.0f} ms apart, and a train allows 2 ms (the port: 4 ms)"
     drops = findings.table("table", stack, "network_drops").filter(pl.col("scheme") == BASELINE)
-    queue = drops.filter(pl.col("cause") == "queue-full")["packets"].sum() / drops["packets"].sum()
+    full = pl.col("packets").filter(pl.col("cause") == "queue-full").sum()
+    queue = drops.select(full / pl.col("packets").sum()).item()
     return (
         f"Why does it hardly ever act? {100 * queue:.0f} % of the drops are in full interface "
         "queues of 50 packets, and a loss ends slow start at a window of "

@@ -1,0 +1,439 @@
+"""The figures of a sweep, by the number of numeric keys that it varies.
+
+One key: lines with bands. Two: heat maps. Three: heat maps for each value of the third. More: the
+effect of each key alone, over all values of the others. An algorithm, or another key that takes
+words, becomes the colours of lines and the columns of maps.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.lines import Line2D
+
+from slowstart import colors
+from slowstart._native import median_interval
+from slowstart.plots import (
+    finish,
+    legend,
+    line_widths,
+    new_figure,
+    plain_log,
+    plural,
+    plurals,
+    styled,
+)
+from slowstart.sweeps import quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slowstart.studies.files import Scalar
+    from slowstart.sweeps.axes import Axis
+    from slowstart.sweeps.definition import Definition
+
+# More values than this, as those of a sample, are put into classes.
+_MOST_VALUES, _CLASSES = 60, 10
+_MOST_PANELS = 6
+_MOST_LINES = 10
+_MOST_NUMBERS = 12
+_MEASURES = {
+    "fct_s": "completion time (s)",
+    "goodput_bps": "goodput (Mbit/s)",
+    "segments_lost": "lost segments",
+    "segments_retransmitted": "retransmitted segments",
+    "segments_dropped": "dropped segments",
+    "loss_ratio": "loss (share of segments)",
+    "exit_s": "end of slow start (s)",
+    "exit_cwnd_bytes": "window at the exit (MB)",
+    "capacity_true_s": "time to capacity (s)",
+    "near_capacity_s": "time to 90 % of capacity (s)",
+    "overshoot_bytes": "overshoot (MB)",
+    "rtt_p95_ms": "95th percentile of RTT (ms)",
+    "rtt_mean_ms": "mean RTT (ms)",
+}
+_SCALES = {"bps": ("Mbit/s", 1e6), "bytes": ("MB", 1e6), "s": ("s", 1.0), "ms": ("ms", 1.0)}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with its file name and caption."""
+
+    name: str
+    caption: str
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A swept key as an axis of a figure."""
+
+    name: str
+    column: str
+    unit: str
+    factor: float
+    log: bool
+    edges: tuple[float, ...]
+    """Of the classes, if it has too many values; in units of the figure."""
+
+    @property
+    def label(self) -> str:
+        words = self.name.replace("_", " ")
+        words = "RTT" if words == "rtt" else words
+        return f"{words} ({self.unit})" if self.unit else words
+
+
+def measure_label(column: str) -> tuple[str, float]:
+    """What a measurement is called on an axis, with its unit, and by what it is divided."""
+    suffix = column.rpartition("_")[2]
+    unit, factor = _SCALES.get(suffix, ("", 1.0))
+    words = column.removesuffix(f"_{suffix}") if unit else column
+    plain = f"{words.replace('_', ' ')} ({unit})" if unit else words.replace("_", " ")
+    return _MEASURES.get(column, plain), factor
+
+
+def draw(definition: Definition, table: pl.DataFrame, measures: Sequence[str]) -> list[Drawn]:
+    """The figures of each measurement."""
+    if table.is_empty():
+        return []
+    numeric, words = _split(definition, table)
+    made = []
+    for measure in measures:
+        label, factor = measure_label(measure)
+        frame = table.with_columns(_y=pl.col(measure).cast(pl.Float64) / factor)
+        frame = _classed(frame, numeric)
+        frame, series = _series(frame, words)
+        name = re.sub(r"\W+", "-", measure)
+        if len(numeric) == 1 and len(words) <= 2:
+            made.append(_lines(name, label, frame, numeric[0], series, measure))
+        elif len(numeric) in (2, 3) and len(series) <= _MOST_PANELS:
+            made.append(_maps(name, label, frame, numeric, series, measure))
+        elif not numeric:
+            made.append(_categories(name, label, frame, series, measure))
+        else:
+            made += [
+                _lines(f"{name}-{each.name}", label, frame, each, series, measure, alone=False)
+                for each in numeric
+            ]
+    return made
+
+
+def _split(definition: Definition, table: pl.DataFrame) -> tuple[list[_Scale], list[str]]:
+    """The numeric keys that vary, those with most values first, and the columns of words."""
+    numeric: list[_Scale] = []
+    words = []
+    for axis in definition.axes:
+        if len(axis.values) < 2:
+            continue
+        if axis.unit is None:
+            words.append(axis.column())
+        else:
+            numeric.append(_scale(axis, table))
+    for span in definition.spans:
+        axis = span.head()
+        numeric.append(_scale(axis, table))
+    count = {each.column: table[each.column].n_unique() for each in numeric}
+    numeric.sort(key=lambda each: -min(count[each.column], _MOST_VALUES))
+    return numeric, words
+
+
+def _scale(axis: Axis, table: pl.DataFrame) -> _Scale:
+    unit = axis.shown or axis.unit or ""
+    factor = float(quantities.factor(unit))
+    edges: tuple[float, ...] = ()
+    column = axis.column()
+    if table[column].n_unique() > _MOST_VALUES:
+        values = table[column].cast(pl.Float64).to_numpy() / factor
+        low, high = float(values.min()), float(values.max())
+        spread = np.geomspace if axis.log else np.linspace
+        edges = tuple(float(each) for each in spread(low, high, _CLASSES + 1))
+    return _Scale(axis.name, column, unit, factor, axis.log, edges)
+
+
+def _classed(frame: pl.DataFrame, numeric: Sequence[_Scale]) -> pl.DataFrame:
+    """The positions of all rows on the axes; the middle of its class for a value of a sample."""
+    for scale in numeric:
+        values = frame[scale.column].cast(pl.Float64).to_numpy() / scale.factor
+        if scale.edges:
+            edges = np.array(scale.edges)
+            place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+            middle = np.sqrt(edges[:-1] * edges[1:]) if scale.log else (edges[:-1] + edges[1:]) / 2
+            values = middle[place]
+        frame = frame.with_columns(pl.Series(f"_{scale.column}", values))
+    return frame
+
+
+def _series(frame: pl.DataFrame, words: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
+    """The rows with ``_series``, what the words say, and all of these in order."""
+    shown = [pl.col(each).cast(pl.String) for each in words]
+    frame = frame.with_columns(
+        _series=pl.concat_str(shown, separator=", ") if shown else pl.lit("")
+    )
+    return frame, frame["_series"].unique(maintain_order=True).to_list()
+
+
+def _medians(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The median of each group with its 95 % interval (null below six values), and its size."""
+    rows = []
+    for *place, values in frame.group_by(by, maintain_order=True).agg("_y").iter_rows():
+        numbers = [each for each in values if each is not None]
+        rows.append((*place, *median_interval(numbers), len(numbers)))
+    schema = {name: frame.schema[name] for name in by}
+    numbers_schema = dict.fromkeys(("middle", "low", "high"), pl.Float64())
+    return pl.DataFrame(
+        rows, schema={**schema, **numbers_schema, "count": pl.Int64()}, orient="row"
+    )
+
+
+def _caption(frame: pl.DataFrame, found: pl.DataFrame, measure: str, more: str = "") -> str:
+    counts = found.filter(pl.col("count") > 0)["count"].to_list() or [0]
+    said = f"Medians of {plurals(counts, 'value')} each"
+    if max(counts) > 5:
+        said += ", with 95 % intervals" if found["low"].is_not_null().any() else ""
+    missing = int(frame[measure].null_count())
+    if missing:
+        said += f". {missing} of {plural(len(frame), 'row')} have no {measure} and are left out"
+    return f"{said}. {more}".strip()
+
+
+def _lines(
+    name: str,
+    label: str,
+    frame: pl.DataFrame,
+    scale: _Scale,
+    series: Sequence[str],
+    measure: str,
+    *,
+    alone: bool = True,
+) -> Drawn:
+    """Lines with bands over one key."""
+    column = f"_{scale.column}"
+    shown = series[:_MOST_LINES]
+    found = _medians(frame, ["_series", column])
+    with styled():
+        figure = new_figure(7.0, 4.3)
+        axes = figure.subplots()
+        styles = colors.styles(shown)
+        for each, width in zip(shown, line_widths(len(shown)), strict=True):
+            line = found.filter(pl.col("_series") == each).sort(column)
+            x = line[column].to_numpy()
+            style = styles[each]
+            axes.plot(
+                x, line["middle"].cast(pl.Float64).to_numpy(), color=style.color,
+                linestyle=style.dashes, linewidth=width, marker="o", markersize=3,
+            )  # fmt: skip
+            band = line.drop_nulls(["low", "high"])
+            axes.fill_between(
+                band[column].to_numpy(), band["low"].to_numpy(), band["high"].to_numpy(),
+                color=style.color, alpha=0.18, linewidth=0,
+            )  # fmt: skip
+        _x(axes, scale)
+        _y(axes, found, label)
+        if len(shown) > 1:
+            handles = [
+                Line2D([], [], color=styles[each].color, label=each, **_dashes(styles[each]))
+                for each in shown
+            ]
+            legend(figure, handles)
+        pooled = "" if alone else ", over all values of the other keys"
+        finish(figure, f"{label.partition(' (')[0]} over {scale.label.partition(' (')[0]}{pooled}")
+    more = "" if alone else "Each point covers all values of the other swept keys. "
+    more += (
+        "The values of the sample are in classes; a point is in the middle of its class. "
+        * bool(scale.edges)
+    )
+    if len(series) > len(shown):
+        more += f"The first {len(shown)} of {len(series)} lines."
+    return Drawn(name, _caption(frame, found, measure, more), figure)
+
+
+def _dashes(style: colors.Style) -> dict[str, Any]:
+    return {"linestyle": style.dashes}
+
+
+def _x(axes: Axes, scale: _Scale) -> None:
+    axes.set_xlabel(scale.label)
+    if scale.log:
+        axes.set_xscale("log")
+        plain_log(axes.xaxis)
+
+
+def _spread(values: Sequence[float]) -> bool:
+    """Whether positive values span more than a factor of 20."""
+    return bool(values) and min(values) > 0 and max(values) / min(values) > 20
+
+
+def _y(axes: Axes, found: pl.DataFrame, label: str) -> None:
+    axes.set_ylabel(label)
+    if _spread(found["middle"].drop_nulls().to_list()):
+        axes.set_yscale("log")
+        plain_log(axes.yaxis)
+    else:
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+
+
+def _maps(
+    name: str,
+    label: str,
+    frame: pl.DataFrame,
+    numeric: Sequence[_Scale],
+    series: Sequence[str],
+    measure: str,
+) -> Drawn:
+    """Heat maps: the two keys with most values, columns for words, rows for a third key."""
+    x, y, *third = numeric
+    columns = [f"_{each.column}" for each in numeric]
+    found = _medians(frame, ["_series", *columns])
+    rows: list[float | None] = [None]
+    total = 1
+    if third:
+        every = found[columns[2]].unique().sort().to_list()
+        total = len(every)
+        places = np.unique(np.linspace(0, total - 1, min(total, _MOST_PANELS)).round().astype(int))
+        rows = [every[place] for place in places]
+        found = found.filter(pl.col(columns[2]).is_in(rows))
+    across = found[columns[0]].unique().sort().to_list()
+    up = found[columns[1]].unique().sort().to_list()
+    middles = found["middle"].drop_nulls().to_list()
+    ends = (min(middles, default=0.0), max(middles, default=1.0))
+    norm = LogNorm(*ends) if _spread(middles) else Normalize(*ends)
+    with styled():
+        width = max(4.6, 1.3 + 3.3 * len(series))
+        figure = new_figure(min(13.3, width), 0.9 + (2.9 if len(rows) == 1 else 2.2) * len(rows))
+        grid = figure.subplots(len(rows), len(series), squeeze=False, sharex=True, sharey=True)
+        image = None
+        for row, value in zip(grid, rows, strict=True):
+            for axes, each in zip(row, series, strict=True):
+                part = found.filter(pl.col("_series") == each)
+                if value is not None:
+                    part = part.filter(pl.col(columns[2]) == value)
+                cells = np.full((len(up), len(across)), np.nan)
+                for one in part.iter_rows(named=True):
+                    if one["middle"] is not None:
+                        place = up.index(one[columns[1]]), across.index(one[columns[0]])
+                        cells[place] = one["middle"]
+                image = axes.imshow(cells, origin="lower", aspect="auto", norm=norm, cmap="viridis")
+                axes.grid(visible=False)
+                _numbers(axes, cells, norm)
+                title = [each] if each else []
+                if value is not None:
+                    title.append(f"{third[0].name.replace('_', ' ')} {value:.3g} {third[0].unit}")
+                axes.set_title(", ".join(title).strip())
+                _ticks(axes, across, up)
+            row[0].set_ylabel(y.label)
+        for axes in grid[-1]:
+            axes.set_xlabel(x.label)
+        if image is not None:
+            bar = figure.colorbar(image, ax=grid.ravel().tolist(), label=label)
+            if isinstance(norm, LogNorm):
+                plain_log(bar.ax.yaxis)
+        what = f"{label.partition(' (')[0]} over {x.label.partition(' (')[0]} and "
+        what += y.label.partition(" (")[0]
+        finish(figure, f"{what}, by {third[0].name.replace('_', ' ')}" if third else what)
+    more = (
+        f"Rows show {len(rows)} of {total} values of {third[0].name}. " if len(rows) < total else ""
+    )
+    if any(each.edges for each in numeric):
+        more += "The values of the sample are in classes, named by their middle. "
+    more += "A white cell has no value."
+    return Drawn(name, _caption(frame, found, measure, more).replace(", with 95 % intervals", ""),
+                 figure)  # fmt: skip
+
+
+def _numbers(axes: Axes, cells: np.ndarray, norm: Normalize) -> None:
+    """Writes the value of each cell, if they are few enough."""
+    if max(cells.shape) > _MOST_NUMBERS:
+        return
+    size = 7 if max(cells.shape) <= 8 else 5.5
+    for (row, column), value in np.ndenumerate(cells):
+        if not np.isnan(value):
+            color = "white" if float(norm(value)) < 0.6 else "black"
+            axes.text(
+                column, row, f"{value:.3g}", ha="center", va="center", color=color, fontsize=size
+            )
+
+
+def _ticks(axes: Axes, across: Sequence[float], up: Sequence[float]) -> None:
+    for axis, values in ((axes.xaxis, across), (axes.yaxis, up)):
+        step = -(-len(values) // 8)
+        places = list(range(0, len(values), step))
+        axis.set_ticks(places, [f"{values[place]:.3g}" for place in places])
+
+
+def _categories(
+    name: str, label: str, frame: pl.DataFrame, series: Sequence[str], measure: str
+) -> Drawn:
+    """The median of each word, with its interval."""
+    found = _medians(frame, ["_series"])
+    with styled():
+        figure = new_figure(7.0, 1.3 + 0.32 * len(series))
+        axes = figure.subplots()
+        styles = colors.styles(series)
+        for place, each in enumerate(series):
+            row = found.filter(pl.col("_series") == each).row(0, named=True)
+            if row["middle"] is None:
+                continue
+            color = styles[each].color
+            axes.plot(row["middle"], place, "o", color=color)
+            if row["low"] is not None:
+                axes.plot([row["low"], row["high"]], [place, place], color=color)
+        axes.set_yticks(range(len(series)), [each or "all runs" for each in series])
+        axes.set_ylim(len(series) - 0.5, -0.5)
+        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+        axes.set_xlabel(label)
+        finish(figure, label.partition(" (")[0])
+    return Drawn(name, _caption(frame, found, measure), figure)
+
+
+def chosen(definition: Definition, table: pl.DataFrame) -> list[str]:
+    """The measurements to draw: those that the sweep names, or one that it has."""
+    if definition.figures:
+        return list(definition.figures)
+    for each in ("fct_s", "goodput_bps"):
+        if each in table.columns and table[each].null_count() < len(table):
+            return [each]
+    return []
+
+
+def rows(
+    definition: Definition, table: pl.DataFrame, measures: Sequence[str], most: int
+) -> tuple[list[str], list[list[str]]]:
+    """The medians of each point, as a table of at most ``most`` rows."""
+    said: dict[str, dict[Scalar, Scalar]] = {}
+    for axis in definition.axes:
+        labels = [value.label for value in axis.values]
+        said[axis.column()] = dict(zip(axis.cells(), labels, strict=True))
+    names = list(said)
+    heads = [axis.name for axis in definition.axes]
+    for span in definition.spans:
+        names.append(span.head().column())
+        heads.append(names[-1])
+    heads = [*heads, *(measure_label(each)[0] for each in measures), "rows"]
+    if not names:
+        table = table.with_columns(_all=pl.lit("all runs"))
+        names, heads = ["_all"], ["", *heads]
+    made = []
+    wanted = [pl.col(each).cast(pl.Float64) for each in measures]
+    grouped = table.group_by(names, maintain_order=True).agg(*wanted, pl.len().alias("_count"))
+    for row in grouped.head(most).iter_rows(named=True):
+        cells = [_cell(said.get(name, {}).get(row[name], row[name])) for name in names]
+        for each in measures:
+            factor = measure_label(each)[1]
+            values = [value / factor for value in row[each] if value is not None]
+            middle, low, high = median_interval(values)
+            shown = "-" if middle is None else f"{middle:.4g}"
+            cells.append(shown if low is None else f"{shown} [{low:.4g}, {high:.4g}]")
+        made.append([*cells, str(row["_count"])])
+    return heads, made
+
+
+def _cell(value: Scalar) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
