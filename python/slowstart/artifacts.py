@@ -122,7 +122,10 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     _draw_networks(painter, networks["networks"], networks["nodes"])
     _draw_exchanges(painter, exchanges)
     cost = _costs(folder, painter, plan, runs, names)
-    simulated = flows.filter(pl.col("startup_queue_max_packets").is_not_null())
+    judged = [name for name, path in paths.items() if exits.has_bottleneck(path)]
+    simulated = flows.filter(
+        pl.col("startup_queue_max_packets").is_not_null() & pl.col("path").is_in(judged)
+    )
     block = report.Block(
         exits.sentences(simulated, paths, cost), exits.rows(simulated, paths, cost)
     )

@@ -61,6 +61,11 @@ class Facts:
     """Payload that the bottleneck carries at its mean rate."""
 
 
+def has_bottleneck(path: Mapping[str, Any]) -> bool:
+    """Whether a resolved path has one; an ad-hoc network or a constellation alone has none."""
+    return "forward" in path
+
+
 def facts(path: Mapping[str, Any]) -> Facts:
     """The facts of a resolved path."""
     packet = 1500 + path["forward"]["overhead_bytes"]
@@ -96,7 +101,8 @@ def costs(scenarios: Sequence[Scenario], main: Result, oracles: Sequence[Result]
         against = ideal(scenario.flows[0])
         oracle = ideals.get((scenario.path, against))
         mine = main.select(place)
-        if oracle is None or len(mine.flows()) == 0:
+        judged = has_bottleneck(scenario.resolved["path"])
+        if oracle is None or not judged or len(mine.flows()) == 0:
             continue
         found = metrics.exit_cost(
             mine.flows(),

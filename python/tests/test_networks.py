@@ -77,6 +77,15 @@ def test_a_comparison_meets_the_same_nodes() -> None:
     assert parties[0]
 
 
+def test_a_comparison_without_a_bottleneck_judges_no_exit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", str(example("iridium")), "-a", "cubic", "-a", "bbr", "-n", "1", "--cost"]
+    assert invoke([*words, "--size", "200kB", "-o", str(tmp_path / "report")]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("cubic"))
+    assert row.split()[-1] == "-"
+
+
 def test_a_report_has_the_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "few.toml"
     text = example("adhoc").read_text().replace('duration = "30 s"', 'duration = "3 s"')

@@ -132,6 +132,14 @@ def test_named_points_set_several_keys() -> None:
     assert found["rtt_min_ms"][0] > 30 > found["rtt_min_ms"][1]
 
 
+def test_a_swept_key_hides_no_measurement() -> None:
+    found = table(runs=2, grid={"path.loss": ["2 %", "4 %"], "flow": {"a": {}, "b": {}}})
+    assert found["path_loss_ratio"].to_list() == [0.02] * 4 + [0.04] * 4
+    assert found["swept_flow"].to_list() == ["a", "a", "b", "b"] * 2
+    assert found["flow"].to_list() == [0] * 8
+    assert found["loss_ratio"].n_unique() > 2
+
+
 def test_where_nothing_is_random_one_run_stands_for_all() -> None:
     assert len(table(runs=5, grid={"path.rate": ["5 Mbit/s"]})) == 1
     assert len(table(runs=5, grid={"path.loss": ["1 %"]})) == 5
@@ -153,6 +161,9 @@ def test_where_nothing_is_random_one_run_stands_for_all() -> None:
         ('[derived]\n"flow.size" = "__import__(1)"', 7, "no function"),
         ('[derived]\n"flow.size" = "1 / 0"', 7, "division"),
         ("[latin_hypercube]\npoints = 3", 6, "keys"),
+        ("[latin_hypercube]\nkeys.a = { from = 1, to = 2, points = 3 }", 7, "points"),
+        ('[grid]\n"path.rate" = 3', 7, "a list of values, a range"),
+        ('[grid]\n"seed" = [1, 2]', 7, "belongs at the top"),
         ("[scenario.flw]", 6, "flw"),
     ],
 )

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slowstart._native import run_batch
 from slowstart.studies.files import Node, Scalar, toml
 from slowstart.sweeps import quantities
 
@@ -64,9 +65,7 @@ class Axis:
 
     def column(self) -> str:
         """Its column in the table, which says the unit."""
-        if not self.unit:
-            return self.name
-        return f"{self.name}_{quantities.SUFFIX.get(self.unit, self.unit.replace('/', '_per_'))}"
+        return column(self.key, self.name, self.unit or "")
 
     def cells(self) -> list[Scalar]:
         """What its column says for each value."""
@@ -76,6 +75,26 @@ class Axis:
         if self.unit == "" and all(isinstance(each.label, int) for each in self.values):
             return [int(each or 0) for each in numbers]
         return [float(each or 0) for each in numbers]
+
+
+@cache
+def _measured() -> frozenset[str]:
+    """The columns that no swept key may replace: it does replace names that the runs write out."""
+    columns = run_batch([]).flows().column_names
+    return frozenset({*columns, "key"} - {"algorithm", "path", "name"})
+
+
+def column(key: str, name: str, unit: str) -> str:
+    """The column of a swept key or derived quantity: its name and unit.
+
+    If a measurement has this name, such as ``loss_ratio``, all of the key: ``path_loss_ratio``.
+    """
+    suffix = f"_{quantities.SUFFIX.get(unit, unit.replace('/', '_per_'))}" if unit else ""
+    found = f"{name}{suffix}"
+    if found not in _measured():
+        return found
+    found = f"{key.replace('.', '_')}{suffix}"
+    return f"swept_{found}" if found in _measured() else found
 
 
 def name_of(key: str, keys: Sequence[str]) -> str:
@@ -96,6 +115,8 @@ def read_axis(grid: Node, key: str, keys: Sequence[str]) -> Axis:
     name = name_of(key, keys)
     if isinstance(value, list):
         return _listed(grid, key, name, value)
+    if not isinstance(value, dict):
+        raise grid.refuse(f"{key}: expected a list of values, a range, or named points", key)
     table = grid.table(key)
     if not table.value:
         raise grid.refuse(f"{key} has no values", key)
@@ -118,7 +139,7 @@ def read_axis(grid: Node, key: str, keys: Sequence[str]) -> Axis:
         if scale == "log" and not positive:
             raise table.refuse("scale: only numbers above zero have a logarithm", "scale")
         return Axis(key, name, made.values, made.unit, made.shown, scale == "log")
-    span = Span.read(grid, key, name)
+    span = Span.read(grid, key, name, more=("points", "step"))
     return span.axis(_steps(table, span))
 
 
@@ -200,7 +221,7 @@ class Span:
             InputError: With file and line.
         """
         table = node.table(key)
-        table.only(*(each for each in _RANGE if each != "values"), *more)
+        table.only("from", "to", "scale", "name", *more)
         table.need("from", "to")
         ends = []
         for end in ("from", "to"):

@@ -23,7 +23,7 @@ from slowstart.errors import InputError
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import merge, put
 from slowstart.sweeps import quantities
-from slowstart.sweeps.axes import MOST, Axis, Span, latin, name_of, read_axis
+from slowstart.sweeps.axes import MOST, Axis, Span, column, latin, name_of, read_axis
 from slowstart.sweeps.expressions import Expression
 
 if TYPE_CHECKING:
@@ -84,12 +84,7 @@ class Derived:
 
     def column(self) -> str:
         """Its column in the table, which says the unit."""
-        unit = quantities.base(self.unit)
-        return (
-            f"{self.name}_{quantities.SUFFIX.get(unit, unit.replace('/', '_per_'))}"
-            if unit
-            else self.name
-        )
+        return column(self.key or self.name, self.name, quantities.base(self.unit))
 
 
 @dataclass(frozen=True)
@@ -150,6 +145,12 @@ class Definition:
         drawn.only("points", "seed", "keys")
         spread = drawn.table("keys")
         keys = [*grid.value, *spread.value]
+        for table in (grid, spread):
+            for key, value in table.value.items():
+                named = value.values() if isinstance(value, dict) else ()
+                for each in ("runs", "seed"):
+                    if key == each or any(isinstance(one, dict) and each in one for one in named):
+                        raise table.refuse(f"{each} belongs at the top of the sweep", key)
         for key in spread.value:
             if key in grid.value:
                 raise spread.refuse(f"{key} is in [grid], too", key)
@@ -250,8 +251,8 @@ class Definition:
             axis.name: axis.values[place].label
             for axis, place in zip(self.axes, places, strict=False)
         }
-        for span, column in zip(self.spans, self.sample, strict=True):
-            found[span.name] = span.value(column[places[-1]]).label
+        for span, drawn in zip(self.spans, self.sample, strict=True):
+            found[span.name] = span.value(drawn[places[-1]]).label
         return found
 
     def _text(self, places: tuple[int, ...]) -> tuple[str, list[float]]:

@@ -80,7 +80,7 @@ class Expression:
         try:
             found = float(eval(self._code, self._scope, dict(numbers)))  # noqa: S307 (checked)
         except (ArithmeticError, ValueError, TypeError) as error:
-            raise InputError(f"`{self.text}`: {error}") from None
+            raise InputError(f"`{self.text}`: {error.args[-1]}") from None
         if not math.isfinite(found):
             raise InputError(f"`{self.text}` is not a finite number")
         return found
