@@ -18,8 +18,8 @@ FLOORS = (
     ("exchange_plots", "network_plots", "topology"),
     ("report", "look"),
     ("analysis_figures",),
-    ("analysis",),
-    ("analysis_truth",),
+    ("analysis", "exports", "path_fit"),
+    ("analysis_truth", "analysis_kernel"),
     ("artifacts", "execution"),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
@@ -62,6 +62,7 @@ FLOORS = (
     ("listing",),
     (
         "analysis_command",
+        "export_command",
         "path_command",
         "run_command",
         "study_command",

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::sender::Step;
 use crate::series::Point;
 
 /// Where the capture was made.
@@ -270,6 +271,9 @@ pub struct Connection {
     pub capacity: Option<Capacity>,
     /// The start-up.
     pub verdict: Verdict,
+    /// For [`crate::replay`]; not part of documents.
+    #[serde(skip)]
+    pub steps: Vec<Step>,
     /// Points for figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,
