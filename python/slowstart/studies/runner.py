@@ -203,11 +203,16 @@ class Findings:
             "study": self.study.name,
             "title": self.study.title,
             "document": self.study.document,
+            "claimed": self.study.claimed,
             "quick": self.quick,
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
             "left_totals": self.dependent,
             "over_set": self.over_set,
+            "headline": [
+                {"row": row.name, "claims": {key: list(each) for key, each in row.claims.items()}}
+                for row in self.study.headline
+            ],
             "calibrations": [_calibration(name, self.study) for name in self.study.allowed],
             **({"answer": self.answer} if self.study.answer else {}),
             "claims": [_claim(each, self) for each in self.verdicts],
@@ -333,6 +338,7 @@ def _calibration(name: str, study: Study) -> dict[str, Any]:
                 "statistic": each.statistic,
                 "published": each.published,
                 "found": allowed.found.get(each.name),
+                "reach": allowed.reach.get(each.name),
             }
             for each in calibration.targets
         ],
