@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import markdown_it
 import polars as pl
 
-from slowstart import __version__, plots, report
+from slowstart import __version__, plots, report, vm
 from slowstart.stacking import stacking, svg
 from slowstart.studies import figures, headline
 from slowstart.studies.bands import plain
@@ -72,9 +72,19 @@ def write(findings: Findings, folder: Path) -> None:
         readme=_html(findings.study.readme),
         attempts=ATTEMPTS,
         version=__version__,
-        kernel=platform.release() if "linux" in findings.stacks else None,
+        kernels=_kernels(findings.stacks),
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def _kernels(stacks: Sequence[Stack]) -> str:
+    """The kernels that ran, in words; empty if none did."""
+    names = []
+    if "linux" in stacks:
+        names.append(f"Linux {platform.release()}")
+    if "linux-vm" in stacks:
+        names.append(f"{vm.kernel()} in virtual time")
+    return " and ".join(names)
 
 
 def _html(markdown: str) -> str:

@@ -187,16 +187,14 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         claims[claim.name] = claim
     minutes = root.table("minutes")
     minutes.only("full", "quick", "linux")
-    drawings = [
-        read_drawing(node, experiments, known.columns["flows"], hooks, judged=judged)
-        for node in root.tables("figure")
-    ]
-    for drawing in drawings:
+    drawings = []
+    for node in root.tables("figure"):
+        drawing = read_drawing(node, experiments, known.columns["flows"], hooks, judged=judged)
         for pattern in drawing.claims or ():
             if not fnmatch.filter(claims, pattern):
-                hint = nearest(pattern, claims)
-                message = f"figure {drawing.name}: no claim is called {pattern}{hint}"
-                raise root.refuse(message, "figure")
+                message = f"no claim is called {pattern}{nearest(pattern, claims)}"
+                raise node.refuse(message, "claims")
+        drawings.append(drawing)
     return Study(
         name=known_as,
         folder=folder,
