@@ -24,6 +24,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from slowstart import colors, stats
+from slowstart.stacking import StackedFigure, is_stacking
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -102,7 +103,8 @@ def styled() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    kind = StackedFigure if is_stacking() else Figure
+    figure = kind(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -111,6 +113,8 @@ def finish(figure: Figure, title: str) -> Figure:
     """Adds a title wrapped to the figure's width, and fixes the layout."""
     width = int(figure.get_figwidth() * 13)
     figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=10.5)
+    if isinstance(figure, StackedFigure):
+        figure.label_panels()
     figure.align_ylabels()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")

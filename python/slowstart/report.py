@@ -44,7 +44,11 @@ def slug(name: str) -> str:
 
 def inline(folder: Path, name: str) -> str:
     """The figure saved as ``name.svg``, as a data URL."""
-    svg = (folder / f"{name}.svg").read_bytes()
+    return data_url((folder / f"{name}.svg").read_bytes())
+
+
+def data_url(svg: bytes) -> str:
+    """An SVG image as a data URL."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 
 # From the bottom up. Modules of one layer may import each other without cycles.
 FLOORS = (
-    ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
+    ("_native", "errors", "colors", "stats", "plain", "progress", "startup", "stacking"),
     ("output", "streaming", "vm", "tables", "vectors", "metrics"),
     ("", "traces"),  # the package itself: compare and run
     ("exits", "planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
@@ -36,6 +36,7 @@ FLOORS = (
     ("studies.measures",),
     ("studies.evidence", "studies.drawings"),
     ("studies.claims",),
+    ("studies.headline",),
     ("studies.study", "studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
     # Sweeps.
