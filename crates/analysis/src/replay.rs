@@ -20,7 +20,7 @@ use serde::Serialize;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::report::Connection;
-use crate::sender::Step;
+use crate::series::Step;
 
 /// Why a replay ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

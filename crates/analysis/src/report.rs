@@ -3,8 +3,7 @@
 
 use serde::Serialize;
 
-use crate::sender::Step;
-use crate::series::Point;
+use crate::series::{Point, Step};
 
 /// Where the capture was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -11,11 +11,11 @@ mod ranges;
 use std::collections::VecDeque;
 
 use crate::report::{Limits, Retransmissions, Vantage};
-use crate::series::{Point, Series};
+use crate::series::{Point, Series, Step};
 use crate::view::{Ack, Data, Event};
 use limits::Clock;
 use moments::Sent;
-pub use moments::{Grown, Moment, Round, Sign, Step};
+pub use moments::{Grown, Moment, Round, Sign};
 use ranges::Ranges;
 
 /// Most segments in flight that are remembered.

@@ -89,12 +89,3 @@ pub struct Moment {
     /// Bytes that the receive window had left.
     pub window_left: i64,
 }
-
-/// What a sender did or heard, as a replay needs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// New data left: when, its first byte, and one past its last.
-    Sent(i64, i64, i64),
-    /// The cumulative ACK advanced: when, and to which byte.
-    Acked(i64, i64),
-}
