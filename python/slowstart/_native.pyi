@@ -113,6 +113,18 @@ def write_capture(
 ) -> int:
     """Simulates a run and writes its packets to a new pcapng file; returns how many."""
 
+def replay_file(
+    file: str | PathLike[str], *, numbers: Sequence[int], algorithms: Sequence[str]
+) -> str:
+    """Replays connections of a capture into congestion controls; returns a list (JSON).
+
+    Raises:
+        slowstart.InputError: The file cannot be read, or an algorithm is not valid.
+    """
+
+def write_mahimahi(scenario: Scenario, file: str | PathLike[str], *, run: int) -> int:
+    """Simulates a run and writes a new log of Mahimahi; returns the packets that entered."""
+
 def analyze_simulated(scenario: Scenario, *, run: int, vantage: str) -> str:
     """Simulates a run, analyzes the capture of a host, and returns truth and findings (JSON)."""
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Format of the document of ``slowstart analyze --json``."""
 
+# Rows of the report's table; more would be slow in a browser.
+SHOWN = 10_000
+
 # Keys for --sort and --where: how a connection's value is found.
 KEYS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "number": ("position in the file", lambda each: each["number"]),
@@ -168,6 +171,25 @@ def cells(connection: dict[str, Any]) -> list[str]:
     ]
 
 
+def sort_values(connection: dict[str, Any]) -> list[float | None]:
+    """What the report sorts the columns of :func:`cells` by; ``None`` sorts by the text."""
+    found = connection["verdict"]["exit"]
+    rtt = connection["rtt_ms"]
+    window = connection["initial_window_bytes"]
+    return [
+        None,
+        connection["bytes"],
+        None if rtt is None else rtt[0],
+        window,
+        None,
+        None if found is None else found["time_s"],
+        None if found is None else found["cwnd_bytes"],
+        None,
+        None,
+        connection["retransmissions"]["segments"],
+    ]
+
+
 def show(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]) -> None:
     """Prints one line per connection, and the notes of the files."""
     from rich.table import Table
@@ -253,7 +275,7 @@ def write(
         "analysis.html.j2",
         version=__version__,
         heads=HEADS,
-        rows=[cells(each) for each in chosen[:1000]],
+        rows=[list(zip(cells(each), sort_values(each), strict=True)) for each in chosen[:SHOWN]],
         total=len(chosen),
         files=[{"name": each["file"], "notes": each["notes"], "format": each["format"],
                 "records": each["records"]} for each in reports],

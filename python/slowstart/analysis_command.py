@@ -1,17 +1,18 @@
-"""The commands ``slowstart analyze`` and ``slowstart export``."""
+"""The command ``slowstart analyze``."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from enum import Enum
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from slowstart.errors import InputError
+from slowstart.output import SCENARIO, output_file
 
 EPILOG = """\b
 Examples:
@@ -19,6 +20,8 @@ Examples:
   slowstart analyze site.pcap.zst --where "bytes>=1MB" --sort -cost --limit 20
   slowstart analyze *.jsonl.zst --where reason=heuristic --json
   slowstart analyze flow.pcapng -o report
+  slowstart analyze flow.pcapng -a cubic+search -a cubic+suss
+  slowstart analyze flow.pcapng --scenario mine.toml && slowstart run mine.toml
 
 \b
 Reads pcap and pcapng (also .gz, .zst), M-Lab tcp-info archives, ss -tin logs with times,
@@ -32,31 +35,65 @@ A capture may come from the sender, the receiver, or a point between; it is best
 sender, with the SYN, and with at least 96 bytes of each packet.
 
 \b
+-a asks what another algorithm would have done. A start-up that only decides when to leave
+gets the ACKs of the capture; that is sound until its window would differ, and the answer
+says when. Others are simulated on the path that the connection shows: a model, with the
+error of that path on the real flow itself. --scenario writes that path for slowstart run.
+Both look at one connection: choose it with --where, --sort and --limit.
+
+\b
 Keys of --where and --sort: number, start, duration, bytes, goodput, rtt, retransmissions,
 rounds, in-flight, reason, class, exit, window, cost, limit, vantage, host. Conditions compare
 with =, !=, <, <=, > and >=, and all must hold. A dash before the key of --sort sorts in
 descending order.
 """
 
-EXPORT_EPILOG = """\b
-Examples:
-  slowstart export scenario.toml -o run.pcapng
-  slowstart export scenario.toml --vantage receiver --run 3 -o receiver.pcapng
-  slowstart export scenario.toml -o run.pcapng && slowstart analyze run.pcapng
 
-\b
-Simulates one run and writes the packets of its flows as a host captures them: headers with
-all options, nanoseconds, and a comment on the packet where slow start ended. Background
-traffic, and flows over proxies, are left out.
-"""
+@dataclass
+class _Asked:
+    """What --algorithm and --scenario add: keys of the document, and lines."""
+
+    document: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
 
 
-class Vantage(str, Enum):
-    """The hosts whose packets are written."""
+def _ask(
+    chosen: list[dict[str, Any]], files: list[str], algorithms: list[str], scenario: str | None
+) -> _Asked:
+    from slowstart import path_fit
+    from slowstart._native import replay_file
 
-    SENDER = "sender"
-    RECEIVER = "receiver"
-    BOTH = "both"
+    asked = _Asked()
+    if not algorithms and scenario is None:
+        return asked
+    if len(chosen) != 1:
+        raise InputError(
+            f"-a and --scenario look at one connection, and {len(chosen)} are chosen: "
+            "use --where, --sort and --limit 1"
+        )
+    one = chosen[0]
+    file = one.get("file", files[0])
+    replays = json.loads(replay_file(file, numbers=[one["number"]], algorithms=algorithms))
+    modelled = {"window-differs", "real-sender-differs", "nothing"}
+    fit = None
+    if scenario is not None or any(each["end"] in modelled for each in replays):
+        fit = path_fit.fit(one)
+        asked.document["fit"] = fit.document()
+    if algorithms:
+        asked.document["replays"] = replays
+    for each in replays:
+        asked.lines.append(each["sentence"])
+        if fit is not None and each["end"] in modelled:
+            outcome = path_fit.model(fit, each["algorithm"])
+            each["model"] = outcome.__dict__
+            asked.lines.append(path_fit.describe(each["algorithm"], outcome, fit.real))
+    if fit is not None:
+        asked.lines += [path_fit.sentence(fit), *fit.notes]
+    if scenario is not None and fit is not None:
+        with output_file(scenario, SCENARIO) as aside:
+            aside.write_text(fit.toml(Path(file).name), encoding="utf-8")
+        asked.lines.append(f"The fitted path is {scenario}")
+    return asked
 
 
 def analyze(
@@ -81,6 +118,16 @@ def analyze(
     figures: Annotated[
         int, typer.Option(metavar="N", min=0, help="With -o, connections to draw in the report.")
     ] = 20,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
+                     help="Ask what this algorithm would have done; repeatable."),
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", show_default=False,
+                     help="Write the path that the connection shows as a scenario (.toml)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     output: Annotated[
         str | None,
@@ -104,49 +151,16 @@ def analyze(
             for each in report["connections"]
         ]
         chosen = analysis.select(found, where=where or [], sort=sort, limit=limit)
+        asked = _ask(chosen, files, algorithm or [], scenario)
         if folder is not None:
             analysis.write(folder, reports, chosen, figures)
     if as_json:
-        document = analysis.document(reports, chosen)
+        document = {**analysis.document(reports, chosen), **asked.document}
         sys.stdout.write(json.dumps(document, indent=1) + "\n")
     else:
         analysis.show(reports, chosen)
+        for line in asked.lines:
+            sys.stdout.write(line + "\n")
         if output is not None:
             page = os.path.join(output, "report.html")  # noqa: PTH118
             sys.stdout.write(f"The report is {page}\n")
-
-
-def export(
-    scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A scenario file.", show_default=False)
-    ],
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="The new file.",
-                          show_default=False),
-    ],
-    form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="The format: pcapng.")
-    ] = "pcapng",
-    run: Annotated[int, typer.Option(metavar="N", min=0, help="The run, from 0.")] = 0,
-    vantage: Annotated[
-        Vantage, typer.Option(help="The host whose packets are written; both have an interface "
-                              "each.")
-    ] = Vantage.BOTH,
-) -> None:  # fmt: skip
-    """Simulate a run and write its packets as a capture."""
-    from slowstart._native import Scenario, write_capture
-    from slowstart.output import PCAPNG, output_file
-
-    if form != "pcapng":
-        raise InputError(f"--format {form}: the format is pcapng")
-    if not Path(scenario).is_file():
-        raise InputError(f"{scenario}: no such file")
-    loaded = Scenario.from_file(scenario)
-    if run >= loaded.runs:
-        raise InputError(f"--run {run}: the scenario has runs 0 to {loaded.runs - 1}")
-    hosts = ["sender", "receiver"] if vantage is Vantage.BOTH else [vantage.value]
-    with output_file(output, PCAPNG) as aside:
-        packets = write_capture(loaded, aside, run=run, vantages=hosts)
-        if not packets:
-            raise InputError(f"{scenario}: no flow of this scenario can be captured")
-    sys.stdout.write(f"{output}: {packets} packets\n")

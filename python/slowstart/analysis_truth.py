@@ -186,6 +186,9 @@ def score(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     # What a sender decides by its window; BBR leaves its start-up by its rate.
     by_window = [row for row in rows if row["algorithm"] != "bbr"]
     columns = (*REASONS, ABSTAINS)
+    at_sender = [row["segments_equal"] for row in rows if row["vantage"] == "sender"]
+    # The kernel's log has no count of segments.
+    counted = [each for each in at_sender if each is not None]
     matrix = {
         truth: {
             verdict: sum(row["truth"] == truth and row["verdict"] == verdict for row in rows)
@@ -202,8 +205,7 @@ def score(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "by_path": by("path"),
         "confusion": matrix,
         "vantage_right": sum(row["seen_as"] == row["vantage"] for row in rows) / max(len(rows), 1),
-        "segments_right": sum(row["segments_equal"] for row in rows if row["vantage"] == "sender")
-        / max(sum(row["vantage"] == "sender" for row in rows), 1),
+        "segments_right": sum(counted) / max(len(counted), 1),
     }
 
 

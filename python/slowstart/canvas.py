@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from slowstart import figure_style
+from slowstart.stacking import StackedFigure, is_stacking
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -79,7 +80,8 @@ def styled() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    kind = StackedFigure if is_stacking() else Figure
+    figure = kind(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -90,6 +92,15 @@ def across(columns: int) -> int:
     if width is None:
         return columns
     return max(1, min(columns, int((width - _SIDE) / _LEAST_PANEL)))
+
+
+def panel_width() -> float | None:
+    """About the width of a panel of :func:`panels`, if as many as fit lie side by side; inches.
+
+    ``None`` in a look without a width.
+    """
+    width = figure_style.current().width_in
+    return None if width is None else (width - _SIDE) / across(100) - 0.3
 
 
 def panels(
@@ -153,6 +164,8 @@ def finish(figure: Figure, title: str) -> Figure:
     if figure_style.current().width_in is not None:
         size, width = 9.5, int(figure.get_figwidth() * 12.5)
     figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=size)
+    if isinstance(figure, StackedFigure):
+        figure.label_panels()
     if figure_style.current().width_in is not None:
         figure.draw_without_rendering()  # fixes the heights of the panels
         for axes in figure.axes:

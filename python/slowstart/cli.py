@@ -21,6 +21,7 @@ import typer
 from slowstart import (
     __version__,
     analysis_command,
+    export_command,
     path_command,
     plain,
     run_command,
@@ -97,9 +98,7 @@ app.command("compare", epilog=run_command.COMPARE_EPILOG)(_interruptible(run_com
 app.command("run", epilog=run_command.RUN_EPILOG)(_interruptible(run_command.run_file))
 app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look_at))
 app.command("analyze", epilog=analysis_command.EPILOG)(_interruptible(analysis_command.analyze))
-app.command("export", epilog=analysis_command.EXPORT_EPILOG)(
-    _interruptible(analysis_command.export)
-)
+app.command("export", epilog=export_command.EPILOG)(_interruptible(export_command.export))
 
 
 class Side(str, Enum):

@@ -169,6 +169,12 @@ class Kind:
 
 
 PARQUET = Kind(".parquet", b"PAR1", "a Parquet table")
+FLENT = Kind(".gz", b"\x1f\x8b", "a compressed file (.flent.gz)")
+QLOG = Kind(".qlog", b"{", "a qlog document")
+SCENARIO = Kind(".toml", b"# A model", "a fitted scenario")
+CSV = Kind(".csv", b"time_s,", "a table of ours (csv)")
+XPLOT = Kind(".xpl", b"timeval", "a graph of xplot")
+MAHIMAHI = Kind(".log", b"# mahimahi", "a log of Mahimahi")
 PCAPNG = Kind(".pcapng", b"\n\r\r\n", "a capture (pcapng)")
 
 

@@ -30,6 +30,7 @@ from slowstart.canvas import (
     new_figure,
     numbers,
     outlined,
+    panel_width,
     panels,
     plain_log,
     plural,
@@ -69,6 +70,7 @@ __all__ = [
     "new_figure",
     "numbers",
     "outlined",
+    "panel_width",
     "panels",
     "plain_log",
     "plural",
@@ -226,9 +228,15 @@ def _write_reason(axes: Axes, flow: dict[str, Any]) -> None:
     if flow["exit_s"] is None or flow["passive_exit_s"] is not None:
         return
     at = flow["start_s"] + flow["exit_s"]
-    is_left = at > sum(axes.get_xlim()) / 2
+    low, high = axes.get_xlim()
+    is_left = at > (low + high) / 2
+    letters = 26
+    if (width := panel_width()) is not None:
+        # Left of the line there is a label of the BDP, too. A letter is 0.055 inches wide.
+        room = width * max(at - low, high - at) / (high - low) - (0.45 if is_left else 0.05)
+        letters = max(12, min(letters, int(room / 0.055)))
     text = axes.annotate(
-        textwrap.fill(flow["exit_evidence"], 26), (at, 0.97),
+        textwrap.fill(flow["exit_evidence"], letters), (at, 0.97),
         xycoords=axes.get_xaxis_transform(), ha="right" if is_left else "left", va="top",
         fontsize=6.5, color=_MARK, xytext=(-3 if is_left else 3, 0), textcoords="offset points",
         path_effects=OUTLINE, zorder=6, annotation_clip=True,

@@ -54,8 +54,9 @@ def study(
         list[str] | None,
         typer.Option(
             "--stack", metavar="STACK", show_default=False,
-            help="simulated [default] or linux; give the option twice for both. linux makes only "
-            "the experiments that the kernel supports (needs root or /dev/net/tun).",
+            help="simulated [default], linux or linux-vm; repeatable, for a report with all of "
+            "them. A kernel makes only the experiments that it supports. linux needs root or "
+            "/dev/net/tun; linux-vm is a kernel in virtual time, for a busy machine.",
         ),
     ] = None,
     calibrate: Annotated[
@@ -141,8 +142,10 @@ def study(
     from slowstart.studies import terminal
 
     chosen = studies.load(name, traces)
-    if "linux" not in stacks and (force or switch_hystart):
-        raise InputError("--force and --switch-hystart need --stack linux")
+    if force and set(stacks) <= {"simulated"}:
+        raise InputError("--force needs --stack linux or linux-vm")
+    if switch_hystart and "linux" not in stacks:
+        raise InputError("--switch-hystart needs --stack linux")
     folder = Path(output or f"study-{chosen.name}")
     try:
         with Meter(f"running {chosen.name}", quiet=quiet) as meter:

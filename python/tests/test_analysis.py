@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shutil
@@ -12,7 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from slowstart import InputError, analysis, analysis_truth
+from slowstart import InputError, analysis, analysis_kernel, analysis_truth
+from slowstart._native import Scenario, analyze_simulated, replay_file, write_capture
 from slowstart.cli import invoke
 
 SCENARIO = """
@@ -180,3 +182,121 @@ def test_counts_are_those_of_tcptrace(tmp_path: Path, capsys: pytest.CaptureFixt
         smallest = re.search(r"RTT min:\s+([0-9.]+) ms", part)
         assert smallest is not None
         assert connection["rtt_ms"][0] == pytest.approx(float(smallest.group(1)), abs=1)
+
+
+@pytest.mark.parametrize("path", ["wired", "dsl", "leo", "lte"])
+def test_a_replay_decides_as_the_simulator_does(path: str, tmp_path: Path) -> None:
+    def scenario(algorithm: str) -> Scenario:
+        flow = f'[[flow]]\nalgorithm = "{algorithm}"\nsize = "20 MB"\n'
+        return Scenario.from_toml(f'[path]\npreset = "{path}"\n{flow}')
+
+    file = tmp_path / "sender.pcapng"
+    write_capture(scenario("cubic+standard"), file, run=0, vantages=["sender"])
+    replays = json.loads(replay_file(file, numbers=[1], algorithms=["cubic", "cubic+search"]))
+    for replay in replays:
+        known = json.loads(
+            analyze_simulated(scenario(replay["algorithm"]), run=0, vantage="sender")
+        )
+        left = known[0]["truth"]["slow_start_exit"]
+        assert replay["end"] == ("congestion" if left["reason"] == "loss" else "exit")
+        assert abs(replay["until_s"] - left["time_s"]) < 0.002
+        assert abs(replay["cwnd_bytes"] / left["cwnd_bytes"] - 1) < 0.03
+
+
+def test_the_fitted_path_runs_and_states_its_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "scenario.toml"
+    source.write_text('[path]\npreset = "wired"\n[[flow]]\nalgorithm = "cubic+standard"\n'
+                      'size = "8 MB"\n')  # fmt: skip
+    file, fitted = tmp_path / "sender.pcapng", tmp_path / "fitted.toml"
+    assert invoke(["export", str(source), "--vantage", "sender", "-o", str(file)]) == 0
+    options = ["-a", "cubic+suss", "--scenario", str(fitted), "--json"]
+    capsys.readouterr()
+    assert invoke(["analyze", str(file), *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["replays"][0]["end"] == "window-differs"
+    assert found["replays"][0]["model"]["duration_s"] > 0
+    assert abs(found["fit"]["errors"]["duration"]) < 0.05
+    assert abs(found["fit"]["errors"]["exit_window"]) < 0.05
+    assert invoke(["run", str(fitted), "-q"]) == 0
+    # Not over a file of somebody else.
+    assert invoke(["analyze", str(file), "--scenario", str(source)]) == 2
+    capsys.readouterr()
+    # One connection at a time.
+    both = tmp_path / "both.pcapng"
+    assert invoke(["export", str(source), "-o", str(both)]) == 0
+    assert invoke(["analyze", str(both), "-a", "cubic"]) == 2
+    assert "2 are chosen" in capsys.readouterr().err
+    assert invoke(["analyze", str(file), "-a", "nonsense"]) == 2
+
+
+def test_exports_have_what_their_readers_need(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"csv": "x.csv", "qlog": "x.qlog", "flent": "x.flent.gz", "xplot": "x.xpl"}
+    for form, name in files.items():
+        assert invoke(["export", str(capture), "--format", form, "-o", str(tmp_path / name)]) == 0
+    table = pl.read_csv(tmp_path / "x.csv")
+    assert table["flow"].n_unique() == 4
+    flent = json.loads(gzip.decompress((tmp_path / "x.flent.gz").read_bytes()))
+    assert flent["version"] == 4
+    assert all(len(each) == len(flent["x_values"]) for each in flent["results"].values())
+    assert (tmp_path / "x.xpl").read_text().startswith("timeval")
+    capsys.readouterr()
+    # Our own reader of qlog finds the windows again.
+    found = document(capsys, str(tmp_path / "x.qlog"))["connections"]
+    assert isinstance(found, list)
+    assert len(found) == 4
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO)
+    log = tmp_path / "x.log"
+    assert invoke(["export", str(scenario), "--format", "mahimahi", "-o", str(log)]) == 0
+    lines = [each.split() for each in log.read_text().splitlines() if not each.startswith("#")]
+    counts = {kind: sum(each[1] == kind for each in lines) for kind in "+-d#"}
+    assert counts["+"] == counts["-"] + counts["d"] > 5000
+    assert counts["-"] == counts["#"]
+    # Packets at both hosts are known of scenarios only.
+    assert invoke(["export", str(capture), "--format", "mahimahi", "-o", str(log)]) == 2
+    assert invoke(["export", str(tmp_path), "--format", "csv", "-o", str(tmp_path / "y.csv")]) == 2
+    assert not (tmp_path / "y.csv").exists()
+    folder = tmp_path / "result"
+    assert invoke(["run", str(scenario), "--traces", "-q", "-o", str(folder)]) == 0
+    for form, name in files.items():
+        target = tmp_path / f"run-{name}"
+        assert invoke(["export", str(folder), "--format", form, "-o", str(target)]) == 0
+    windows = pl.read_csv(tmp_path / "run-x.csv")["cwnd_bytes"]
+    assert windows.null_count() == 0
+
+
+def test_the_kernels_log_gives_the_truth_of_each_connection(tmp_path: Path) -> None:
+    def line(time: float, port: int, cwnd: int, ssthresh: int) -> str:
+        return (
+            f"  x-1 [000] b..1. {time:.6f}: tcp_probe: family=AF_INET src=10.77.0.1:{port} "
+            f"dest=10.77.0.2:5001 mark=0x0 data_len=0 snd_nxt=0x1 snd_una=0x0 snd_cwnd={cwnd} "
+            f"ssthresh={ssthresh} snd_wnd=65160 srtt=100\n"
+        )
+
+    infinite = 2147483647
+    log = tmp_path / "x.probe"
+    log.write_text(
+        "# offset 1000.5\n# tracer: nop\n"
+        + line(1.0, 1, 10, infinite) + line(1.1, 1, 20, infinite) + line(1.2, 1, 21, 21)
+        + line(2.0, 2, 100, infinite) + line(2.1, 2, 99, 50) + line(3.0, 3, 10, infinite)
+    )  # fmt: skip
+    known = analysis_kernel.known(log)
+    assert (known["1"].reason, known["1"].time_s, known["1"].exit_cwnd) == ("heuristic", 1001.6, 21)
+    assert (known["2"].reason, known["2"].time_s, known["2"].exit_cwnd) == ("loss", 1002.5, 100)
+    assert (known["3"].reason, known["3"].exit_cwnd) == ("completed", None)
+    assert invoke(["validate", "analyze", "wired"]) == 2
+
+
+def test_the_report_sorts_by_numbers(capture: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    assert invoke(["analyze", str(capture), "--figures", "0", "-o", str(folder)]) == 0
+    page = (folder / "report.html").read_text()
+    values = [float(each) for each in re.findall(r'data-value="([^"]+)"', page)]
+    report = analysis.read([str(capture)])[0]["connections"]
+    wanted = [each for one in report for each in analysis.sort_values(one) if each is not None]
+    assert values == pytest.approx(wanted)
+    assert "4 of 4" in page

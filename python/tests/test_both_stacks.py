@@ -42,7 +42,7 @@ def both(folder: Path, tmp_path: Path) -> Findings:
         for place, cell in enumerate(plan.cells)
         if cell.labels == {"algorithm": "cubic+standard", "size": "1 MB"}
     )
-    without = {("short", place): "the kernel has none"}
+    without: dict[tuple[Stack, str, int], str] = {("linux", "short", place): "the kernel has none"}
     made: Findings = dataclasses.replace(
         found, stacks=BOTH, unsupported=without, tables=dict(found.tables), verdicts=[]
     )

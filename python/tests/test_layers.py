@@ -11,7 +11,17 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 
 # From the bottom up. Modules of one layer may import each other without cycles.
 FLOORS = (
-    ("_native", "errors", "colors", "stats", "plain", "progress", "startup", "figure_options"),
+    (
+        "_native",
+        "errors",
+        "colors",
+        "stats",
+        "plain",
+        "progress",
+        "startup",
+        "figure_options",
+        "stacking",
+    ),
     ("figure_style", "labels"),
     ("output", "streaming", "vm", "tables", "vectors", "metrics", "canvas"),
     ("", "traces"),  # the package itself: compare and run
@@ -19,8 +29,8 @@ FLOORS = (
     ("exchange_plots", "network_plots", "topology"),
     ("report", "look"),
     ("analysis_figures",),
-    ("analysis",),
-    ("analysis_truth",),
+    ("analysis", "exports", "path_fit"),
+    ("analysis_truth", "analysis_kernel"),
     ("artifacts", "execution"),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
@@ -37,6 +47,7 @@ FLOORS = (
     ("studies.measures",),
     ("studies.evidence", "studies.drawings"),
     ("studies.claims",),
+    ("studies.headline",),
     ("studies.study", "studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
     # Sweeps.
@@ -63,6 +74,7 @@ FLOORS = (
     ("listing",),
     (
         "analysis_command",
+        "export_command",
         "path_command",
         "run_command",
         "study_command",

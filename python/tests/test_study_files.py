@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 from conftest import Command
 
 from slowstart import InputError, studies
+from slowstart.studies import headline
 from slowstart.studies.bands import plain
 from slowstart.studies.store import Extract
 
@@ -144,6 +146,12 @@ def test_a_study_answers_its_question_first(command: Command, tmp_path: Path) ->
         studies.load(folder)
 
 
+HEADLINE = """[[headline]]
+row = "small"
+[headline.claims]
+"it" = "c"
+[[experiment]]"""
+
 REFUSED = {
     "no TOML": ("study.toml", 'title = "A study"', "title = A study", 1, "invalid TOML"),
     "unknown key": ("study.toml", "summary", "sumary", 3, "did you mean summary?"),
@@ -194,6 +202,16 @@ REFUSED = {
     "evidence of no runs": ("claims.toml", 'buffer = "large" } }\nshare',
                             'buffer = "larger" } }\nshare', 12, "did you mean large?"),
     "evidence of no column": ("claims.toml", '"fct_s < 0"', '"fct < 0"', 13, "fct_s"),
+    "a figure beside no claim": ("study.toml", 'label = "s"', 'label = "s"\nclaims = ["x*"]', 26,
+                                 "no claim is called x*"),
+    "a headline of no claim": ("study.toml", "[[experiment]]", HEADLINE.replace('"c"', '"cc"'), 8,
+                               "did you mean c?"),
+    "a headline without claims": ("study.toml", "[[experiment]]",
+                                  HEADLINE.replace('"it" = "c"', ""), 5, "claims"),
+    "a column without claims": ("study.toml", "[[experiment]]", HEADLINE.replace('"c"', "[]"), 8,
+                                "names no claim"),
+    "a headline row twice": ("study.toml", "[[experiment]]",
+                             HEADLINE.replace("[[experiment]]", HEADLINE), 10, "two rows"),
     "a sentence of nothing": ("claims.toml", SENTENCE, 'explanation_of = "b"', 10, "claim b"),
 }  # fmt: skip
 
@@ -342,6 +360,67 @@ def test_the_report_begins_with_the_publication_and_the_verdicts(tmp_path: Path)
     places = [page.index(f">{each}<" if each.startswith("http") else each) for each in words]
     places += [page.index(each) for each in (" agree</span>", "data:image/", 'class="claims"')]
     assert places == sorted(places)
+
+
+def test_the_first_table_is_that_of_headline_statements(command: Command, tmp_path: Path) -> None:
+    study = 'claimed = "That it is so."\n' + STUDY.replace("[[experiment]]", HEADLINE, 1)
+    folder = write(tmp_path, study, CLAIMS + SECOND)
+    findings = studies.load(folder).run(tmp_path / "out", runs=1)
+    assert findings.document()["headline"] == [{"row": "small", "claims": {"it": ["c"]}}]
+    page = (tmp_path / "out" / "report.html").read_text()
+    table = page.partition('class="headline"')[2].partition("</table>")[0]
+    assert '<a href="#c"' in table
+    assert "for 1" in table  # what is published, beside what was found
+    places = [page.index(each) for each in ("That it is so.", 'class="headline"', "data:image/")]
+    assert places == sorted(places)
+    shown = command("study", str(folder), "-o", str(tmp_path / "out"), "--runs", "1")
+    lines = shown.stdout.splitlines()
+    assert any(line.startswith("The publication claims: That it is so.") for line in lines)
+    assert lines.index("small") < next(n for n, line in enumerate(lines) if "Words." in line)
+
+
+def test_claims_are_beside_the_figures_they_rest_on(tmp_path: Path) -> None:
+    two = STUDY.partition("[[figure]]")[2]
+    study = STUDY.replace('where = "W"', 'where = "figures 3 and 4.2b"')
+    study += "[[figure]]" + two.replace('"f"', '"g"').replace('where = "W"', 'where = "table 1"')
+    places = ["figure 4.2", "section 5, figure 4.2(b)", "figure 4.2a", "table 1", "figure 30"]
+    claims = "".join(
+        CLAIMS.replace('id = "c"', f'id = "c{number}"').replace('"page 1"', f'"{where}"')
+        for number, where in enumerate(places)
+    )
+    read = studies.load(write(tmp_path, study, claims))
+    found = headline.beside(read.drawings, read.claims, read.experiments)
+    names = {name: [each.name for each in those] for name, those in found.items()}
+    assert names == {"f": ["c0", "c1"], "g": ["c3"]}
+    # A list of its own decides alone.
+    read = studies.load(write(tmp_path, study + 'claims = ["c4", "c0"]\n', claims))
+    found = headline.beside(read.drawings, read.claims, read.experiments)
+    names = {name: [each.name for each in those] for name, those in found.items()}
+    assert names == {"f": ["c1"], "g": ["c0", "c4"]}
+
+
+def test_claims_are_filtered_by_verdict_without_a_script(tmp_path: Path) -> None:
+    studies.load(write(tmp_path)).run(tmp_path / "out", runs=1)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<script" not in page
+    assert 'id="show-differs"' in page
+    assert re.search(r'<tr id="c" class="v-(agrees|differs) ', page)
+
+
+def test_panels_are_stacked_for_a_narrow_screen(tmp_path: Path) -> None:
+    study = STUDY + 'columns = "algorithm"\n'
+    folder = write(tmp_path, study)
+    studies.load(folder).run(tmp_path / "out", runs=1)
+    page = (tmp_path / "out" / "report.html").read_text()
+    (narrow,) = re.findall(r'<source media="[^"]*max-width[^"]*" srcset="data:[^,]*,([^"]*)"', page)
+    (wide,) = re.findall(r'<img[^>]* src="data:[^,]*,([^"]*)"', page)
+    sizes = []
+    for each in (wide, narrow):
+        text = base64.b64decode(each).decode()
+        found = [re.search(rf'<svg [^>]*{side}="([\d.]+)pt"', text) for side in ("width", "height")]
+        sizes.append([float(each[1]) for each in found if each is not None])
+    assert sizes[1][0] == 360  # 5 inches
+    assert sizes[1][1] > 1.5 * sizes[0][1]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,15 @@ pub struct FileReport {
 /// # Errors
 /// Those of [`capture::open`] and of the readers.
 pub fn analyze(file: &Path, points: usize) -> Result<FileReport, ReadError> {
-    analyze_input(capture::open(file)?, points)
+    analyze_input(capture::open(file)?, points, &[])
+}
+
+/// Analyzes `file`, and keeps of the connections with these numbers what a replay needs.
+///
+/// # Errors
+/// As [`analyze`].
+pub fn analyze_for_replay(file: &Path, numbers: &[u64]) -> Result<FileReport, ReadError> {
+    analyze_input(capture::open(file)?, 0, numbers)
 }
 
 /// The same for a stream of bytes.
@@ -44,18 +52,22 @@ pub fn analyze_reader(
     reader: impl Read + Send + 'static,
     points: usize,
 ) -> Result<FileReport, ReadError> {
-    analyze_input(capture::from_reader(reader)?, points)
+    analyze_input(capture::from_reader(reader)?, points, &[])
 }
 
-fn analyze_input(input: Input, points: usize) -> Result<FileReport, ReadError> {
+fn analyze_input(input: Input, points: usize, replayed: &[u64]) -> Result<FileReport, ReadError> {
     match input.kind {
-        Kind::Packets => analyze_packets(input.reader, points),
+        Kind::Packets => analyze_packets(input.reader, points, replayed),
         kind => analyze_log(kind, input.reader, points),
     }
 }
 
-fn analyze_packets(reader: impl BufRead + Send, points: usize) -> Result<FileReport, ReadError> {
-    let mut tracker = Tracker::new(points);
+fn analyze_packets(
+    reader: impl BufRead + Send,
+    points: usize,
+    replayed: &[u64],
+) -> Result<FileReport, ReadError> {
+    let mut tracker = Tracker::new(points).replaying(replayed.iter().copied());
     let mut decoder = Decoder::default();
     let summary = packets::read(reader, |frame| {
         if let Some(segment) = decoder.decode(frame) {

@@ -18,8 +18,10 @@
 //! of points of the growing flight, and at most [`series::MOST_POINTS`] points for figures. At most
 //! [`tracker::MOST_OPEN`] connections are open; beyond, the one that was silent for longest ends.
 
+mod drain;
 pub mod file;
 pub mod logs;
+pub mod replay;
 pub mod report;
 mod sender;
 pub mod series;
@@ -27,7 +29,7 @@ mod startup;
 pub mod tracker;
 mod view;
 
-pub use file::{FileReport, analyze, analyze_reader};
+pub use file::{FileReport, analyze, analyze_for_replay, analyze_reader};
 pub use report::{
     Capacity, Class, Connection, Exit, Handshake, Limits, Reason, Retransmissions, Side, Vantage,
     Verdict,

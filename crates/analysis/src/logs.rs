@@ -248,6 +248,7 @@ impl Follower {
                 bdp_bytes: rate / 8.0 * min as f64 / 1e9,
             }),
             verdict,
+            steps: Vec::new(),
             series: self.series.into_points(),
         }
     }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::series::Point;
+use crate::series::{Point, Step};
 
 /// Where the capture was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -270,6 +270,9 @@ pub struct Connection {
     pub capacity: Option<Capacity>,
     /// The start-up.
     pub verdict: Verdict,
+    /// For [`crate::replay`]; not part of documents.
+    #[serde(skip)]
+    pub steps: Vec<Step>,
     /// Points for figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,

@@ -11,11 +11,11 @@ mod ranges;
 use std::collections::VecDeque;
 
 use crate::report::{Limits, Retransmissions, Vantage};
-use crate::series::{Point, Series};
+use crate::series::{Point, Series, Step};
 use crate::view::{Ack, Data, Event};
 use limits::Clock;
 use moments::Sent;
-pub use moments::{Grown, Round, Sign};
+pub use moments::{Grown, Moment, Round, Sign};
 use ranges::Ranges;
 
 /// Most segments in flight that are remembered.
@@ -23,6 +23,12 @@ pub const MOST_OUTSTANDING: usize = 65_536;
 
 /// Most rounds that are remembered one by one.
 const MOST_ROUNDS: usize = 4096;
+
+/// Most moments that are remembered: those of 64 rounds.
+const MOST_MOMENTS: usize = 1024;
+
+/// Most steps that are kept for a replay.
+const MOST_STEPS: usize = 1 << 18;
 
 /// Smallest retransmission timeout that common stacks use, in nanoseconds (Linux: 200 ms).
 const LEAST_RTO: i64 = 200_000_000;
@@ -43,6 +49,8 @@ pub struct Sender {
     holes: Ranges,
     hole_since: i64,
     window_edge: Option<i64>,
+    /// The largest window that an ACK of data advertised.
+    pub largest_window: i64,
     duplicates: u32,
     pub segments: u64,
     pub largest: u32,
@@ -72,6 +80,9 @@ pub struct Sender {
     pub rounds: Vec<Round>,
     pub best_rate: f64,
     pub grown: Vec<Grown>,
+    pub moments: Vec<Moment>,
+    /// For a replay, until the first sign of congestion; `None` keeps nothing.
+    pub steps: Option<Vec<Step>>,
     /// The first duplicate ACKs or SACK blocks above the ACK.
     pub first_hole: Option<Sign>,
     pub first_retransmission: Option<(Sign, bool)>,
@@ -99,6 +110,7 @@ impl Sender {
             holes: Ranges::default(),
             hole_since: 0,
             window_edge: None,
+            largest_window: 0,
             duplicates: 0,
             segments: 0,
             largest: 0,
@@ -124,6 +136,8 @@ impl Sender {
             rounds: Vec::new(),
             best_rate: 0.0,
             grown: Vec::new(),
+            moments: Vec::new(),
+            steps: None,
             first_hole: None,
             first_retransmission: None,
             first_echo: None,
@@ -286,6 +300,18 @@ impl Sender {
         true
     }
 
+    fn keep(&mut self, step: Step) {
+        let is_over = self.first_hole.is_some()
+            || self.first_retransmission.is_some()
+            || self.first_echo.is_some();
+        if let Some(steps) = &mut self.steps
+            && !is_over
+            && steps.len() < MOST_STEPS
+        {
+            steps.push(step);
+        }
+    }
+
     fn window_left(&self) -> i64 {
         self.window_edge.map_or(i64::MAX, |edge| edge - self.next)
     }
@@ -307,6 +333,7 @@ impl Sender {
             at,
             is_clean: true,
         });
+        self.keep(Step::Sent(at - self.lag, data.start, end));
         let delivered = self.delivered();
         self.last_new = (at, delivered);
         self.last_new_limits = self.clock.limits;
@@ -432,6 +459,7 @@ impl Sender {
             return;
         }
         self.last_ack_seen = at;
+        self.largest_window = self.largest_window.max(ack.window as i64);
         let old_edge = self.window_edge;
         self.window_edge = Some(ack.ack + ack.window as i64);
         let mut newest: Option<i64> = None;
@@ -477,7 +505,27 @@ impl Sender {
             self.recovery_until = None;
             self.after_recovery.get_or_insert((self.round + 1, 0));
         }
+        if self.delivered() > before {
+            self.keep(Step::Acked(at - self.lag, self.una));
+        }
+        self.note_moment(at);
         self.count_round(at);
+    }
+
+    fn note_moment(&mut self, at: i64) {
+        let (delivered, flight) = (self.delivered(), self.flight());
+        let step = (flight / 16).max(self.mss());
+        let last = self.moments.last().map_or(0, |last| last.delivered);
+        if self.moments.len() < MOST_MOMENTS && delivered - last >= step {
+            self.moments.push(Moment {
+                at: at - self.lag,
+                sent: self.next + self.retransmissions.bytes as i64,
+                delivered,
+                flight,
+                round: self.round,
+                window_left: self.window_left(),
+            });
+        }
     }
 
     /// Counts duplicate segments that the receiver reports (RFC 2883).

@@ -1,9 +1,18 @@
-//! Points of a connection for figures, of a bounded number.
+//! A connection over time: points for figures, of a bounded number, and the steps of its sender.
 
 use serde::Serialize;
 
 /// The largest number of points of a connection.
 pub const MOST_POINTS: usize = 2048;
+
+/// What a sender did or heard, as a replay needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// New data left: when, its first byte, and one past its last.
+    Sent(i64, i64, i64),
+    /// The cumulative ACK advanced: when, and to which byte.
+    Acked(i64, i64),
+}
 
 /// The state of the sender after a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

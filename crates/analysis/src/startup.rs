@@ -14,8 +14,9 @@
 //!
 //! The method needs the beginning of the connection and at least two rounds of growth.
 
+use crate::drain;
 use crate::report::{Capacity, Class, Exit, Limits, Reason, Vantage, Verdict};
-use crate::sender::{Grown, Round, Sender, Sign};
+use crate::sender::{Grown, Moment, Round, Sender, Sign};
 
 /// Slope of slow start, as a fraction of the connection's own early slope.
 const FAST: f64 = 0.5;
@@ -28,6 +29,9 @@ const CONSERVATIVE: f64 = 0.125;
 
 /// Congestion avoidance grows by a segment per window; this many segments are more.
 const AVOIDANCE: f64 = 2.0;
+
+/// Windows without growth, before the data ends, that a decision of the sender needs.
+const LEAST_IDLE: f64 = 0.6;
 
 /// Rounds after the exit that a statement about capacity needs.
 const ROUNDS_FOR_CAPACITY: usize = 5;
@@ -44,6 +48,8 @@ struct Fit {
     conservative: bool,
     /// Index of the last point before a run of slower growth that is too short for a phase.
     core: usize,
+    /// Slope of slow start.
+    scale: f64,
 }
 
 /// The slope at a point: over the last quarter of a window, or the last four segments.
@@ -83,6 +89,7 @@ fn fit(points: &[Grown], mss: i64) -> Option<Fit> {
         last: 0,
         conservative: false,
         core: 0,
+        scale,
     };
     for index in 1..points.len() {
         let (here, last) = (points[index], points[fit.last]);
@@ -216,7 +223,20 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
         return cannot("away from the sender, the timestamps do not resolve so short a round trip");
     }
     let points = &sender.grown;
-    let congestion = congestion(sender);
+    let mut congestion = congestion(sender);
+    let is_ignored = congestion.is_some_and(|it| {
+        drain::is_ignored(sender, &it.sign, it.reason == Reason::Ecn) && !it.by_timeout
+    });
+    let drain = drain::begin(sender);
+    if let Some(begin) = drain
+        && congestion
+            .is_none_or(|it| is_ignored || begin.delivered + begin.flight / 2 < it.sign.delivered)
+    {
+        return by_drain(sender, &begin, is_ignored);
+    }
+    if is_ignored && congestion.is_some_and(|it| it.reason == Reason::Ecn) {
+        congestion = None;
+    }
     let rounds = points.last().map_or(0, |last| last.round);
     let Some(fit) = fit(points, mss).filter(|_| rounds >= 2) else {
         return short(sender, congestion)
@@ -237,6 +257,7 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     let grows_until_then = near(&last);
     if let Some(congestion) = congestion
         && grows_until_then
+        && !stopped_before(points, &fit, &congestion, horizon, mss)
     {
         return by_congestion(sender, &fit, congestion, idle);
     }
@@ -250,7 +271,7 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
         recovery_s: 0.0,
     };
     let kibi = |bytes: i64| format!("{:.0} kB", bytes as f64 / 1e3);
-    if grows_until_then {
+    if grows_until_then && congestion.is_none() {
         // Evidence: how much grew in the last window.
         return without_exit(
             Reason::Completed,
@@ -262,11 +283,14 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
         );
     }
     let all = total(&limits).max(1e-9);
-    let blocked = sender
-        .grown
-        .last()
-        .is_some_and(|point| point.window_left < 2 * mss);
-    if blocked && limits.receive_window_s > 0.3 * all {
+    // The window of the receiver was never larger than the flight.
+    let never_larger = sender.largest_window <= last.flight + 2 * mss;
+    let blocked = never_larger
+        || sender
+            .grown
+            .last()
+            .is_some_and(|point| point.window_left < 2 * mss);
+    if never_larger || blocked && limits.receive_window_s > 0.3 * all {
         return without_exit(
             Reason::ReceiverLimited,
             (0.5 + limits.receive_window_s / all / 2.0).min(0.99),
@@ -288,7 +312,14 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     }
     // A decision of the sender. The more was delivered without growth, the surer.
     let windows = idle as f64 / last.flight.max(1) as f64;
+    if windows < LEAST_IDLE && congestion.is_none() {
+        return cannot("the data ended within a round trip after the growth");
+    }
     let confidence = (0.5 + windows / 4.0).min(0.97);
+    if !fit.conservative {
+        fit.last = bend(points, &fit, mss);
+    }
+    let last = points[fit.last];
     let exit = exit_of(sender, &fit, last.sender_at, last.flight, None);
     let (class, class_confidence, cost_s) = class_of(sender, &exit, Reason::Heuristic);
     let sentence = sentence(Reason::Heuristic, &exit, class, sender);
@@ -303,6 +334,39 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     }
 }
 
+/// The bend of the flight near the last point of slow start. The slope is that of a quarter of a
+/// window, so it falls only some time after the sender has decided.
+fn bend(points: &[Grown], fit: &Fit, mss: i64) -> usize {
+    let last = points[fit.last];
+    let near = (last.flight / 4).max(1);
+    let rise = |point: &Grown| point.flight as f64 - FAST * fit.scale * point.delivered as f64;
+    let begin = points[..fit.last].partition_point(|point| last.delivered - point.delivered > near);
+    let near = &points[begin..=fit.last];
+    let highest = near.iter().map(rise).fold(f64::MIN, f64::max);
+    let noise = (2 * mss).max(last.flight / 128) as f64;
+    let found = near
+        .iter()
+        .rposition(|point| rise(point) >= highest - noise);
+    begin + found.unwrap_or(near.len() - 1)
+}
+
+/// Whether the flight stopped to grow clearly before congestion showed, although within a quarter of
+/// a window.
+fn stopped_before(
+    points: &[Grown],
+    fit: &Fit,
+    congestion: &Congestion,
+    horizon: i64,
+    mss: i64,
+) -> bool {
+    let bend = points[bend(points, fit, mss)];
+    let idle = horizon - bend.delivered;
+    let highest = points[fit.last].flight.max(congestion.sign.flight);
+    !fit.conservative
+        && idle > (bend.flight / 6).max(8 * mss)
+        && ((highest - bend.flight) as f64) < 0.15 * fit.scale * idle as f64
+}
+
 /// A connection without two rounds of growth: a loss may still have ended it.
 fn short(sender: &Sender, congestion: Option<Congestion>) -> Option<Verdict> {
     let congestion = congestion?;
@@ -315,6 +379,7 @@ fn short(sender: &Sender, congestion: Option<Congestion>) -> Option<Verdict> {
         last: sender.grown.len() - 1,
         conservative: false,
         core: sender.grown.len() - 1,
+        scale: 1.0,
     };
     let mut verdict = by_congestion(sender, &fit, congestion, idle);
     verdict.confidence *= 0.7;
@@ -341,6 +406,34 @@ fn by_congestion(sender: &Sender, fit: &Fit, congestion: Congestion, idle: i64) 
     Verdict {
         reason: congestion.reason,
         confidence: (0.97 - unsure).max(0.6),
+        exit: Some(exit),
+        class,
+        class_confidence,
+        cost_s,
+        sentence,
+    }
+}
+
+/// The sender drained a queue: it left its start-up by the delivery rate.
+fn by_drain(sender: &Sender, begin: &Moment, is_sure: bool) -> Verdict {
+    let seconds = |nanos: i64| nanos as f64 / 1e9;
+    let next = sender.moments.iter().find(|each| each.at > begin.at);
+    let step = next.map_or(0, |next| next.at - begin.at);
+    let flight = begin.flight.max(0) as u64;
+    let exit = Exit {
+        time_s: seconds(begin.at),
+        time_interval_s: [seconds(begin.at - 2 * step), seconds(begin.at + 2 * step)],
+        cwnd_bytes: flight,
+        cwnd_interval_bytes: [flight, flight + flight / 8],
+        ssthresh_bytes: None,
+        round: begin.round,
+        conservative: false,
+    };
+    let (class, class_confidence, cost_s) = class_of(sender, &exit, Reason::Heuristic);
+    let sentence = sentence(Reason::Heuristic, &exit, class, sender);
+    Verdict {
+        reason: Reason::Heuristic,
+        confidence: if is_sure { 0.95 } else { 0.9 },
         exit: Some(exit),
         class,
         class_confidence,

@@ -1,6 +1,6 @@
 //! Follows all connections of a capture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use capture::Segment;
@@ -49,10 +49,12 @@ struct Host {
     sender: Option<Box<Sender>>,
     view: View,
     clock: Ticks,
+    /// Whether its steps are kept for a replay.
+    keeps_steps: bool,
 }
 
 impl Host {
-    fn new(address: SocketAddr) -> Self {
+    fn new(address: SocketAddr, keeps_steps: bool) -> Self {
         Self {
             address,
             initial: None,
@@ -66,6 +68,7 @@ impl Host {
             sender: None,
             view: View::default(),
             clock: Ticks::default(),
+            keeps_steps,
         }
     }
 
@@ -142,6 +145,8 @@ pub struct Tracker {
     ended: Vec<Connection>,
     /// When connections were last searched for silent ones.
     swept: i64,
+    /// Numbers of the connections whose steps are kept.
+    replayed: BTreeSet<u64>,
     /// Connections that ended only because too many were open.
     pub evicted: u64,
 }
@@ -156,8 +161,16 @@ impl Tracker {
             points,
             ended: Vec::new(),
             swept: -EXTREME,
+            replayed: BTreeSet::new(),
             evicted: 0,
         }
+    }
+
+    /// Keeps what a replay of the connections with these numbers needs.
+    #[must_use]
+    pub fn replaying(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
+        self.replayed.extend(numbers);
+        self
     }
 
     /// Takes the next segment.
@@ -195,6 +208,7 @@ impl Tracker {
                 }
             }
             self.count += 1;
+            let keeps_steps = self.replayed.contains(&self.count);
             let answers = segment.flags.syn && segment.flags.ack;
             let (initiator, acceptor) = if answers {
                 (destination, source)
@@ -208,7 +222,7 @@ impl Tracker {
                     interface: segment.interface,
                     begin: segment.at,
                     last: segment.at,
-                    hosts: [Host::new(initiator), Host::new(acceptor)],
+                    hosts: [initiator, acceptor].map(|host| Host::new(host, keeps_steps)),
                     handshake: [None; 3],
                     syn_count: 0,
                     last_syn: None,
@@ -491,6 +505,7 @@ impl Open {
             limits: sender.limits(),
             capacity: startup::capacity(&sender),
             verdict,
+            steps: sender.steps.unwrap_or_default(),
             series: sender.series.into_points(),
         }
     }
@@ -501,7 +516,9 @@ impl Host {
     fn take(&mut self, vantage: Vantage, at: i64, event: Event, points: usize) {
         if self.sender.is_none() {
             // ACKs of a host that sends nothing need no scoreboard, but their window counts.
-            self.sender = Some(Box::new(Sender::new(points)));
+            let mut sender = Box::new(Sender::new(points));
+            sender.steps = self.keeps_steps.then(Vec::new);
+            self.sender = Some(sender);
         }
         let Some(sender) = &mut self.sender else {
             return;

@@ -249,3 +249,24 @@ fn a_capture_that_begins_late_cannot_tell() {
     let verdict = &report.connections[0].verdict;
     assert_eq!((verdict.reason, &verdict.exit), (Reason::CannotTell, &None));
 }
+
+/// BBR's start-up ends when it drains its queue, long after its flight has stopped to grow.
+#[test]
+fn the_exit_of_bbr_is_the_beginning_of_its_drain() {
+    for path in ["dsl", "docsis", "leo", "lte"] {
+        let preset = format!("preset = \"{path}\"");
+        for host in [Host::Sender, Host::Receiver] {
+            let (truth, found) = analyze(&preset, "bbr", "size = \"20 MB\"", host);
+            let left = truth.slow_start_exit.as_ref().expect("an exit");
+            assert_eq!(found.verdict.reason, Reason::Heuristic, "{path}");
+            let exit = found.verdict.exit.as_ref().expect("an exit");
+            let rtt = truth.rtt_min_ms.expect("samples") / 1e3;
+            assert!(
+                (exit.time_s - left.time_s).abs() < rtt,
+                "{path}: {exit:?} {left:?}"
+            );
+            let window = exit.cwnd_bytes as f64 / left.cwnd_bytes as f64 - 1.0;
+            assert!(window.abs() < 0.1, "{path}: {window}");
+        }
+    }
+}

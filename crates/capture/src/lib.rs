@@ -12,6 +12,7 @@
 
 mod error;
 pub mod logs;
+pub mod mahimahi;
 mod open;
 pub mod packets;
 pub mod segment;

@@ -256,6 +256,33 @@ struct Ip {
     is_later_fragment: bool,
 }
 
+/// Whether a fragment header that is not of the first fragment is among extension headers.
+///
+/// The iterator of etherparse 0.21 reads beyond a truncated extension header: its bytes end before
+/// the header that its first number announces.
+fn has_later_fragment(first: etherparse::IpNumber, mut rest: &[u8]) -> bool {
+    let mut kind = first;
+    while let [next, length, ..] = *rest {
+        let size = match kind {
+            ip_number::IPV6_FRAG => {
+                let offset = rest
+                    .get(2..4)
+                    .is_some_and(|field| field[0] > 0 || field[1] & 0xf8 > 0);
+                if offset {
+                    return true;
+                }
+                8
+            }
+            ip_number::AUTH => (usize::from(length) + 2) * 4,
+            _ if kind.is_ipv6_ext_header_value() => (usize::from(length) + 1) * 8,
+            _ => return false,
+        };
+        kind = etherparse::IpNumber(next);
+        rest = rest.get(size..).unwrap_or_default();
+    }
+    false
+}
+
 fn network<'a, 'b>(
     net: &'b LaxNetSlice<'a>,
 ) -> Option<(Ip, &'b etherparse::LaxIpPayloadSlice<'a>)> {
@@ -285,10 +312,10 @@ fn network<'a, 'b>(
                 destination: header.destination_addr().into(),
                 is_marked: header.traffic_class() & 3 == 3,
                 // The payload of a later fragment has no header to find.
-                is_later_fragment: ip.extensions().clone().into_iter().any(|extension| {
-                    matches!(extension, etherparse::Ipv6ExtensionSlice::Fragment(fragment)
-                        if fragment.fragment_offset().value() > 0)
-                }),
+                is_later_fragment: ip
+                    .extensions()
+                    .first_header()
+                    .is_some_and(|first| has_later_fragment(first, ip.extensions().slice())),
             };
             Some((description, ip.payload()))
         }

@@ -431,3 +431,32 @@ fn the_writer_and_the_reader_agree() {
     assert_eq!(found[9].0, 1_700_000_000_000_000_009);
     assert_eq!(found[9].3, packet[..packet.len().min(96)]);
 }
+
+/// A hop-by-hop header that announces more than the packet has: etherparse's iterator would read
+/// behind the packet.
+#[test]
+fn a_truncated_extension_header_is_no_segment() {
+    let whole: Vec<u8> = std::iter::repeat_n(0, 40)
+        .enumerate()
+        .map(|(place, zero)| match place {
+            0 => 0x60,
+            5 => 32,
+            7 => 1,
+            _ => zero,
+        })
+        .collect();
+    for length in 0..24 {
+        let mut packet = whole.clone();
+        packet.extend([6, 0x59, 0, 0, 1, 1].iter().cycle().take(length));
+        let mut decoder = Decoder::default();
+        let frame = Frame {
+            interface: 0,
+            link: LinkType(101),
+            at: 0,
+            length: packet.len() as u32,
+            bytes: &packet,
+        };
+        assert!(decoder.decode(&frame).is_none());
+        assert_eq!(decoder.other, 1, "{length}");
+    }
+}

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use analysis::Tracker;
 use capture::simulated::{self, Remark};
+use congestion::Algorithm;
 use measure::{FlowResult, PacketTrace, Vantage};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -27,6 +28,53 @@ pub fn analyze_file(py: Python<'_>, file: PathBuf, points: usize) -> PyResult<St
         report.map(|report| json!(report).to_string())
     });
     report.map_err(|error| errors::input(format!("{}: {error}", file.display())))
+}
+
+/// Replays the connections `numbers` of a capture into `algorithms`; returns a list of JSON.
+#[pyfunction]
+#[pyo3(signature = (file, *, numbers, algorithms))]
+pub fn replay_file(
+    py: Python<'_>,
+    file: PathBuf,
+    numbers: Vec<u64>,
+    algorithms: Vec<String>,
+) -> PyResult<String> {
+    let parsed: Result<Vec<Algorithm>, _> = algorithms
+        .iter()
+        .map(|name| Algorithm::parse(name))
+        .collect();
+    let algorithms = parsed.map_err(errors::input)?;
+    let replays = py.detach(|| {
+        let report = analysis::analyze_for_replay(&file, &numbers)?;
+        let chosen = report.connections.iter();
+        let chosen = chosen.filter(|connection| numbers.contains(&connection.number));
+        let replays: Vec<Value> = chosen
+            .flat_map(|connection| {
+                let one = |algorithm| json!(analysis::replay::replay(connection, algorithm));
+                algorithms.iter().map(one)
+            })
+            .collect();
+        Ok::<_, capture::ReadError>(Value::from(replays).to_string())
+    });
+    replays.map_err(|error| errors::input(format!("{}: {error}", file.display())))
+}
+
+/// Simulates run `run` of a scenario and writes its link as a log of Mahimahi to the new file `file`.
+/// Returns the number of packets that entered it.
+#[pyfunction]
+#[pyo3(signature = (scenario, file, *, run))]
+pub fn write_mahimahi(
+    py: Python<'_>,
+    scenario: PyRef<'_, Scenario>,
+    file: PathBuf,
+    run: u32,
+) -> PyResult<usize> {
+    let (_, packets) = simulate(py, &scenario.inner, run)?;
+    let written = py.detach(|| {
+        let output = BufWriter::new(File::create_new(&file)?);
+        capture::mahimahi::write(output, &packets)
+    });
+    written.map_err(|error| errors::run(format!("{}: {error}", file.display())))
 }
 
 fn vantages(names: &[String]) -> PyResult<Vec<Vantage>> {

@@ -66,7 +66,9 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::analysis::{analyze_file, analyze_simulated, write_capture};
+    use super::analysis::{
+        analyze_file, analyze_simulated, replay_file, write_capture, write_mahimahi,
+    };
     #[pymodule_export]
     use super::batch::run_batch;
     #[pymodule_export]

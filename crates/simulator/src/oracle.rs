@@ -10,6 +10,10 @@ const PAYLOAD: u64 = 1448;
 const PACKET: u64 = 1500;
 /// The knowledge of an oracle is at most this fraction of the base RTT old.
 const FRESH: u64 = 16;
+/// Less than this fraction of the mean rate is an outage, and its end is looked for this many base
+/// RTTs ahead.
+const OUTAGE: u64 = 8;
+const FAR: u64 = 256;
 
 /// What an oracle knows, and since when.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,15 +34,31 @@ impl Oracle {
             return UNLIMITED;
         };
         state.advance(now);
+        let (_, queued) = state.link.queue_len(now);
         let link = &state.link;
-        let busy_for = link
-            .busy_since(now)
-            .map_or(Duration::ZERO, |since| now.saturating_since(since));
         let Some(mean) = mean else {
             return UNLIMITED;
         };
-        let (_, queued) = state.link.queue_len(now);
-        let link = &state.link;
+        let until = |at: Instant| link.capacity(at).map(Bytes::get);
+        let usual = mean.bytes_in(base_rtt);
+        // Bytes that the link carries in the base RTT from `from` on; `None` in an outage.
+        let carried = |from: Instant| {
+            let bytes = match until(from).zip(until(from + base_rtt)) {
+                Some((before, after)) => Bytes::new(after.saturating_sub(before)),
+                None => usual,
+            };
+            (bytes * OUTAGE >= usual).then_some(bytes)
+        };
+        let busy_for = link
+            .busy_since(now)
+            // The link must carry a BDP meanwhile: in an outage it is not busy with others.
+            .filter(|&since| match until(since).zip(until(now)) {
+                Some((before, after)) if now.saturating_since(since) >= base_rtt => {
+                    Bytes::new(after.saturating_sub(before)) >= usual
+                }
+                _ => true,
+            })
+            .map_or(Duration::ZERO, |since| now.saturating_since(since));
         if let Some((at, known)) = self.known
             && now.saturating_since(at) < base_rtt / FRESH
         {
@@ -49,19 +69,17 @@ impl Oracle {
                 ..known
             };
         }
-        let until = |at: Instant| link.capacity(at).map(Bytes::get);
-        let ahead = until(now + base_rtt).zip(until(now));
-        let wire = match ahead {
-            Some((later, before)) => Bytes::new(later.saturating_sub(before)),
-            None => mean.bytes_in(base_rtt),
-        };
+        // In an outage this is the rate after it: a window that fits none is of no use.
+        let mut ahead = (0..FAR).map(|times| carried(now + base_rtt * times));
+        let wire = ahead.find_map(|bytes| bytes).unwrap_or(usual);
         let packet = PACKET + u64::from(link.overhead());
         let bdp = wire.mul_div(PAYLOAD, packet);
         let rate = match u128::from(base_rtt.as_nanos()) {
             0 => payload_rate(mean, link.overhead()),
             nanos => {
                 let bytes = u128::from(bdp.get()) * 1_000_000_000 / nanos;
-                Rate::from_bytes_per_sec(u64::try_from(bytes).unwrap_or(u64::MAX).max(1))
+                let rate = Rate::from_bytes_per_sec(u64::try_from(bytes).unwrap_or(u64::MAX));
+                rate.max(Rate::from_bytes_per_sec(1))
             }
         };
         let known = KnownPath {

@@ -194,6 +194,33 @@ fn on_a_varying_path_it_leaves_at_the_bdp_of_the_moment() {
     }
 }
 
+/// An outage in slow start neither ends it nor sets its pace.
+#[test]
+fn an_outage_is_not_the_capacity() {
+    use network::Service;
+    use units::Rate;
+
+    for start_ms in (150..400).step_by(10) {
+        let mut path = wired(50, 100, 2_000);
+        let step = |ms: u64, mbit: u64| {
+            let rate = Rate::from_bits_per_sec(mbit * 1_000_000);
+            (Duration::from_millis(ms), rate)
+        };
+        path.forward.service = Service::Steps {
+            steps: [step(start_ms, 50), step(400, 0), step(60_000, 50)].into(),
+        };
+        let [oracle, standard] = ["cubic+oracle", "cubic+standard"].map(|name| {
+            transfer(&path, name, 2_000_000)
+                .fct_s
+                .expect("it completes")
+        });
+        assert!(
+            oracle < 1.01 * standard,
+            "{start_ms} ms: {oracle} {standard}"
+        );
+    }
+}
+
 /// The return link of a satellite delays ACKs by more than the propagation: an exit at the BDP of the
 /// base RTT would leave the forward link idle.
 #[test]

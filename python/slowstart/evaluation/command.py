@@ -37,7 +37,7 @@ start-up written in Python, in mine.py (docs/guides/python.md).
 \b
 DIR keeps every finished run: a repeated command makes only what is missing, a full run
 uses those of a quick one, and another algorithm uses those of the baselines. It takes
-about two minutes with --quick on two cores, and less than an hour without.
+about a minute with --quick on two cores, and five without.
 
 \b
 --all writes DIR/leaderboard.md: the start-up rows for every built-in start-up.
@@ -63,7 +63,7 @@ def evaluate(
         typer.Option("--all", help="Instead: a leaderboard of all built-in start-ups."),
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer repetitions and paths: about two minutes."),
+        bool, typer.Option("--quick", help="Fewer repetitions and paths: about a minute."),
     ] = False,
     runs: Annotated[
         int | None,

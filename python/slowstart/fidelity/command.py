@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,7 @@ Examples:
   sudo slowstart validate my-path.toml -a cubic+search --size 20MB
   sudo slowstart validate --group staggered --group ecn -o company
   slowstart validate analyze --quick
+  sudo slowstart validate analyze kernel
   slowstart validate --group all --stack linux-vm -n 10 -o company
 
 \b
@@ -53,6 +55,8 @@ between both stacks with the runs of some starts exchanged.
 validate analyze simulates flows over all presets, captures them at the sender and at the
 receiver, and compares what slowstart analyze says with what the simulator knows: exit time,
 exit window and reason (docs/reference/analysis.md). It needs no root and no kernel.
+validate analyze kernel does the same with uploads by this kernel over emulated paths, against
+its trace event tcp:tcp_probe; it needs root.
 
 \b
 Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
@@ -96,6 +100,25 @@ def _validate_analysis(*, quick: bool, runs: int | None, as_json: bool, quiet: b
         sys.stdout.write(json.dumps(document, indent=1) + "\n")
     elif not quiet:
         analysis_truth.show(found)
+
+
+def _validate_analysis_of_kernel(*, runs: int, as_json: bool, quiet: bool) -> None:
+    """Compares ``slowstart analyze`` with what the running kernel logs of itself."""
+    from slowstart import __version__, analysis_kernel, analysis_truth
+
+    sentence = analysis_kernel.missing()
+    if sentence is not None:
+        raise InputError(sentence)
+    with tempfile.TemporaryDirectory() as folder, Meter("recording", quiet=quiet) as meter:
+        rows, late = analysis_kernel.run(analysis_kernel.cases(runs), Path(folder), meter)
+    found = analysis_truth.score(rows)
+    if as_json:
+        document = {"format": 1, "version": __version__, **found, "late_runs": late,
+                    "connections": rows}  # fmt: skip
+        sys.stdout.write(json.dumps(document, indent=1) + "\n")
+    elif not quiet:
+        analysis_truth.show(found)
+        sys.stdout.write(f"{late} runs failed the emulator's timing self-check\n")
 
 
 def validate(
@@ -143,9 +166,15 @@ def validate(
 
     ``validate analyze`` validates ``slowstart analyze`` against simulated connections instead.
     """
-    if paths == ["analyze"]:
-        if algorithm or clean or group:
-            raise InputError("validate analyze has its own paths and algorithms")
+    if paths and paths[0] == "analyze":
+        if algorithm or clean or group or paths[1:] not in ([], ["kernel"]):
+            raise InputError(
+                "validate analyze has its own paths and algorithms; it is `validate analyze`, or "
+                "`validate analyze kernel`"
+            )
+        if paths[1:]:
+            _validate_analysis_of_kernel(runs=runs or 1, as_json=as_json, quiet=quiet)
+            return
         _validate_analysis(quick=quick, runs=runs, as_json=as_json, quiet=quiet)
         return
     if stack == "linux":

@@ -180,6 +180,11 @@ def conclude(calibration: Calibration, tried: Sequence[Tried], runs: int, comman
         met=bool(inside),
         distance=allowed[0].distance,
         found=allowed[0].found,
+        reach={
+            name: (min(values), max(values))
+            for name in allowed[0].found
+            for values in [[each.found[name] for each in allowed]]
+        },
         command=command,
         definition=calibration.definition,
     )

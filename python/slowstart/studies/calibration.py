@@ -201,6 +201,8 @@ class Allowed:
     """Of the chosen point, in standard errors, to its worst target."""
     found: Mapping[str, float]
     """The targets' values at the chosen point."""
+    reach: Mapping[str, tuple[float, float]]
+    """Their smallest and largest values over the whole set."""
     command: str
     definition: str
 
@@ -449,7 +451,7 @@ def read_allowed(folder: Path, calibration: Calibration) -> Allowed | None:
     node = Node.read(file)
     node.only(
         "command", "definition", "searched", "size", "met", "distance", "chosen", "judged", "found",
-        "ranges",
+        "reach", "ranges",
     )  # fmt: skip
     if node.text("definition") != calibration.definition:
         raise node.refuse(
@@ -460,7 +462,7 @@ def read_allowed(folder: Path, calibration: Calibration) -> Allowed | None:
     for point in points:
         if set(point) != set(calibration.parameters):
             raise node.refuse("a point needs a value of each parameter", "chosen")
-    found, ranges = node.table("found"), node.table("ranges")
+    found, ranges, reach = (node.table(key) for key in ("found", "ranges", "reach"))
     return Allowed(
         chosen=points[0],
         judged=tuple(points[1:]),
@@ -470,9 +472,17 @@ def read_allowed(folder: Path, calibration: Calibration) -> Allowed | None:
         met=node.boolean("met", default=True),
         distance=node.number("distance"),
         found={key: found.number(key) for key in found.value},
+        reach={key: _reach(reach, key) for key in reach.value},
         command=node.text("command"),
         definition=node.text("definition"),
     )
+
+
+def _reach(node: Node, key: str) -> tuple[float, float]:
+    values = node.scalars(key)
+    if len(values) != 2 or any(isinstance(each, (str, bool)) for each in values):
+        raise node.refuse(f"{key}: expected the smallest and the largest value", key)
+    return float(values[0]), float(values[1])
 
 
 def write_allowed(allowed: Allowed) -> str:
@@ -484,6 +494,9 @@ def write_allowed(allowed: Allowed) -> str:
         )
         return f"{{ {inside} }}" if inside else "{}"
 
+    def short(value: float) -> float:
+        return float(f"{value:.6g}")
+
     lines = [
         f"# Made by: {allowed.command}",
         "# The points that the published baseline allows. Do not edit: repeat the command.",
@@ -494,7 +507,8 @@ def write_allowed(allowed: Allowed) -> str:
         f"met = {json.dumps(allowed.met)}",
         f"distance = {json.dumps(round(allowed.distance, 4))}",
         f"chosen = {row(allowed.chosen)}",
-        f"found = {row({key: float(f'{each:.6g}') for key, each in allowed.found.items()})}",
+        f"found = {row({key: short(each) for key, each in allowed.found.items()})}",
+        f"reach = {row({key: [short(x) for x in each] for key, each in allowed.reach.items()})}",
         f"ranges = {row({key: list(each) for key, each in allowed.ranges.items()})}",
         "judged = [",
         *(f"  {row(point)}," for point in allowed.judged),

@@ -34,7 +34,7 @@ PANELS = ("window", "rtt", "queue", "delivered", "losses")
 _KEYS = (
     "name", "kind", "title", "where", "caption", "experiment", "select", "x", "series", "columns",
     "metric", "metrics", "statistic", "label", "x_label", "log", "panels", "until", "published",
-    "function",
+    "function", "claims",
 )  # fmt: skip
 
 
@@ -87,6 +87,8 @@ class Drawing:
     marks: tuple[Mark, ...]
     known: tuple[Known, ...]
     function: Any
+    claims: tuple[str, ...] | None = None
+    """Patterns of the claims that the report puts beside it; ``None`` to find them by ``where``."""
 
 
 def read_drawing(
@@ -162,6 +164,7 @@ def read_drawing(
         marks=tuple(_read_marks(node, panels)) if kind == "evolution" else (),
         known=() if kind == "evolution" else tuple(_read_known(node, kind, plan, metrics)),
         function=function,
+        claims=tuple(node.texts("claims")) if node.has("claims") else None,
         **axes,
     )
 

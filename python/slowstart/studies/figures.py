@@ -1,7 +1,8 @@
 """Draws the figures of a study together with the published values.
 
 Published values are open diamonds. Measured values are filled circles with their intervals, or
-squares for the kernel if both stacks were run. Every figure states its number of runs.
+squares for the kernel (triangles in virtual time) if several stacks were run. Every figure states
+its number of runs.
 """
 
 from __future__ import annotations
@@ -298,8 +299,8 @@ def _keys_of_points(
 
 
 def _marker(stack: Stack, stacks: Sequence[Stack]) -> str:
-    """A square for the kernel if both stacks are drawn."""
-    return "s" if stack == "linux" and len(stacks) > 1 else "o"
+    """If several stacks are drawn: a square for the kernel, a triangle for the one in a machine."""
+    return {"linux": "s", "linux-vm": "^"}.get(stack, "o") if len(stacks) > 1 else "o"
 
 
 def _draw_points(

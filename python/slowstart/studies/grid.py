@@ -15,8 +15,8 @@ from slowstart.studies.files import Node, Scalar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-Stack = Literal["simulated", "linux"]
-STACKS: tuple[Stack, ...] = ("simulated", "linux")
+Stack = Literal["simulated", "linux", "linux-vm"]
+STACKS: tuple[Stack, ...] = ("simulated", "linux", "linux-vm")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Repetitions:
 
     def of(self, stack: Stack, *, quick: bool) -> int:
         """The number of runs on a stack."""
-        if stack == "linux":
+        if stack != "simulated":
             return self.linux_quick if quick else self.linux
         return self.quick if quick else self.full
 

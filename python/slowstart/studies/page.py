@@ -6,10 +6,13 @@ import platform
 from typing import TYPE_CHECKING, Any
 
 import markdown_it
+import polars as pl
 
-from slowstart import __version__, plots, report
-from slowstart.studies import figures
+from slowstart import __version__, plots, report, vm
+from slowstart.stacking import stacking, svg
+from slowstart.studies import figures, headline
 from slowstart.studies.bands import plain
+from slowstart.studies.calibration import FOLDER
 from slowstart.studies.claims import INDEPENDENT, STANDINGS, WORDS
 from slowstart.studies.store import ATTEMPTS
 
@@ -26,9 +29,15 @@ if TYPE_CHECKING:
 
 def write(findings: Findings, folder: Path) -> None:
     """Writes ``report.html`` and the figures in it into ``folder``."""
+    rows = claims_table(findings)
+    by_name = {row["claim"].name: row for row in rows}
+    resting = headline.beside(
+        findings.study.drawings, findings.study.claims, findings.study.experiments
+    )
     sections = [
         {
             "drawing": drawing,
+            "claims": [by_name[each.name] for each in resting[drawing.name]],
             "parts": [
                 _part(findings, drawing, stacks, folder)
                 for stacks in figures.grouped(drawing, findings.stacks)
@@ -47,21 +56,35 @@ def write(findings: Findings, folder: Path) -> None:
         standings=STANDINGS,
         words=WORDS,
         matrix=matrix(findings),
-        calibrations=findings.document()["calibrations"],
+        columns=headline.columns(findings.study.headline),
+        headline=headline_table(findings),
+        signs=headline.SIGNS,
+        calibrations=[_calibration(findings, name) for name in findings.study.allowed],
         over_set=findings.over_set,
         plain=plain,
         answer=findings.answer,
         stacks=[_facts(findings, stack) for stack in findings.stacks],
-        claims=claims_table(findings),
+        claims=rows,
+        shown={word: sum(_has(row, word) for row in rows) for word in WORDS},
         several=len(findings.stacks) > 1,
         sections=sections,
         experiments=[_experiment(findings, name) for name in findings.study.experiments],
         readme=_html(findings.study.readme),
         attempts=ATTEMPTS,
         version=__version__,
-        kernel=platform.release() if "linux" in findings.stacks else None,
+        kernels=_kernels(findings.stacks),
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def _kernels(stacks: Sequence[Stack]) -> str:
+    """The kernels that ran, in words; empty if none did."""
+    names = []
+    if "linux" in stacks:
+        names.append(f"Linux {platform.release()}")
+    if "linux-vm" in stacks:
+        names.append(f"{vm.kernel()} in virtual time")
+    return " and ".join(names)
 
 
 def _html(markdown: str) -> str:
@@ -75,7 +98,7 @@ def _part(
 ) -> dict[str, Any]:
     """An image or a table, and what is missing from it."""
     several = len(findings.stacks) > 1
-    part: dict[str, Any] = {"image": None, "table": None}
+    part: dict[str, Any] = {"image": None, "narrow": None, "table": None}
     part["missing"] = [
         f"{reason} ({stack})" if several else reason
         for stack in stacks
@@ -89,7 +112,18 @@ def _part(
         name = drawing.name if "simulated" in stacks else f"{drawing.name}-{stacks[0]}"
         plots.save(figure, folder, name)
         part["image"] = report.inline(folder, name)
+        part["narrow"] = _narrow(findings, drawing, stacks)
     return part
+
+
+def _narrow(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> str | None:
+    """The figure for a narrow screen, with its panels below each other; ``None`` if it has one."""
+    with stacking():
+        figure = figures.draw(findings, drawing, stacks)
+        if figure is None or getattr(figure, "grid", None) is None:
+            return None
+        with plots.styled():
+            return report.data_url(svg(figure))
 
 
 def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
@@ -158,6 +192,60 @@ def matrix(findings: Findings) -> list[dict[str, Any]]:
         row = rows.setdefault(where, {"where": where, "claims": {word: [] for word in WORDS}})
         row["claims"][verdict.word].append(claim)
     return list(rows.values())
+
+
+def headline_table(findings: Findings) -> list[dict[str, Any]]:
+    """The rows of the report's first table: for each column, its verdicts."""
+    those: dict[str, list[Verdict]] = {}
+    for verdict in findings.verdicts:
+        those.setdefault(verdict.claim.name, []).append(verdict)
+    names = headline.columns(findings.study.headline)
+    return [
+        {
+            "name": row.name,
+            "cells": [
+                [
+                    (verdict, headline.numbers(verdict))
+                    for name in row.claims.get(column, ())
+                    for verdict in those[name]
+                ]
+                for column in names
+            ],
+        }
+        for row in findings.study.headline
+    ]
+
+
+def _has(row: dict[str, Any], word: str) -> bool:
+    """Whether a claim has a verdict on any stack."""
+    return any(each["verdict"].word == word for each in row["verdicts"])
+
+
+def _calibration(findings: Findings, name: str) -> dict[str, Any]:
+    """What a calibration allows, what it was fitted to, and what it predicts."""
+    study = findings.study
+    calibration, allowed = study.calibrations[name], study.allowed[name]
+    file = study.folder / FOLDER / f"{name}.csv"
+    tried = pl.read_csv(file) if file.is_file() else pl.DataFrame()
+    if not tried.is_empty():
+        tried = tried.filter(pl.col("allowed")).drop("allowed")
+    verdicts = findings.verdicts
+    return {
+        "calibration": calibration,
+        "allowed": allowed,
+        "fitted": headline.fitted(calibration, allowed),
+        "predicted": [
+            (each, headline.numbers(each))
+            for each in headline.predicted(
+                calibration, verdicts, study.experiments, findings.stacks[0]
+            )
+        ],
+        "heads": tried.columns,
+        "points": [
+            [plain(each) if isinstance(each, float) else str(each) for each in row]
+            for row in tried.iter_rows()
+        ],
+    }
 
 
 def _facts(findings: Findings, stack: Stack) -> dict[str, Any]:

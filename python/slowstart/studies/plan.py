@@ -176,6 +176,9 @@ def read_experiment(
     node.need("name", "scenario")
     name = node.text("name")
     stacks = tuple(_stack(node, each) for each in node.texts("stacks", ["simulated"]))
+    if "linux" in stacks and "linux-vm" not in stacks:
+        # What the running kernel can do is tried on the one in virtual time, too.
+        stacks = (*stacks, "linux-vm")
     base = node.table("scenario")
     for key in ("runs", "seed"):
         if base.has(key):

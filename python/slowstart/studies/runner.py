@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from slowstart import InputError, __version__
-from slowstart._native import check_linux
 from slowstart.output import replace_file, sync_file, sync_folder, writing
 from slowstart.run_store import read_mark
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import TABLES, filtered
 from slowstart.studies.points import jobs_at, over_set
-from slowstart.studies.store import Store
+from slowstart.studies.store import Store, check_kernel
 from slowstart.studies.study import all_stacks
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ class Findings:
     stacks: Sequence[Stack]
     quick: bool
     jobs: Mapping[_Key, Sequence[Job]]
-    unsupported: Mapping[tuple[str, int], str]
-    """Cells (experiment, place) that the kernel cannot run, and why."""
+    unsupported: Mapping[tuple[Stack, str, int], str]
+    """Cells (stack, experiment, place) that a kernel cannot run, and why."""
     tables: dict[tuple[str, Stack, str], pl.DataFrame] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     over_set: bool = False
@@ -115,10 +114,10 @@ class Findings:
         """Why this version, or the kernel, cannot run a cell; ``None`` if it can."""
         if cell.unavailable is not None:
             return cell.unavailable
-        if stack != "linux":
+        if stack == "simulated":
             return None
         place = self.study.experiments[experiment].cells.index(cell)
-        return self.unsupported.get((experiment, place))
+        return self.unsupported.get((stack, experiment, place))
 
     def left_out(self, stack: Stack) -> dict[str, list[str]]:
         """The requested experiments and cells that a stack does not run, by reason."""
@@ -203,11 +202,16 @@ class Findings:
             "study": self.study.name,
             "title": self.study.title,
             "document": self.study.document,
+            "claimed": self.study.claimed,
             "quick": self.quick,
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
             "left_totals": self.dependent,
             "over_set": self.over_set,
+            "headline": [
+                {"row": row.name, "claims": {key: list(each) for key, each in row.claims.items()}}
+                for row in self.study.headline
+            ],
             "calibrations": [_calibration(name, self.study) for name in self.study.allowed],
             **({"answer": self.answer} if self.study.answer else {}),
             "claims": [_claim(each, self) for each in self.verdicts],
@@ -333,6 +337,7 @@ def _calibration(name: str, study: Study) -> dict[str, Any]:
                 "statistic": each.statistic,
                 "published": each.published,
                 "found": allowed.found.get(each.name),
+                "reach": allowed.reach.get(each.name),
             }
             for each in calibration.targets
         ],
@@ -367,7 +372,7 @@ def run(
         study: From :func:`slowstart.studies.load`.
         output: The output folder; without one, a temporary folder is used and deleted.
         quick: Fewer repetitions, and only the part of each grid that the study selects for this.
-        stacks: ``simulated``, ``linux``, or both.
+        stacks: Any of ``simulated``, ``linux`` and ``linux-vm``.
         runs: Repetitions of every cell, instead of the study's.
         only: The experiments to run; claims about others cannot be tested then.
         threads: Number of simulations in parallel; one per core by default.
@@ -394,15 +399,17 @@ def run(
         for name, jobs in study.jobs(stack, quick=quick, runs=runs, only=only).items()
     }
     unsupported = {}
-    if "linux" in chosen:
-        check_linux([], switch_hystart=switch_hystart)
-        possible = any("linux" in each.stacks for each in study.experiments.values())
-        if chosen == ["linux"] and not possible:
+    for stack in chosen:
+        if stack == "simulated":
+            continue
+        check_kernel(stack, [], switch_hystart)
+        possible = any(stack in each.stacks for each in study.experiments.values())
+        if chosen == [stack] and not possible:
             raise InputError(
-                f"{study.name} has no experiment for the kernel: leave out --stack linux"
+                f"{study.name} has no experiment for the kernel: leave out --stack {stack}"
             )
-        unsupported = _unsupported(study, switch_hystart)
-        _leave_out(study, plan, unsupported)
+        unsupported.update(_unsupported(study, stack, switch_hystart))
+    _leave_out(study, plan, unsupported)
     folder = Path(output or tempfile.mkdtemp(prefix="slowstart-study-"))
     with writing(folder):
         claim_folder(folder, study.name)
@@ -442,31 +449,32 @@ def run(
     return findings
 
 
-def _unsupported(study: Study, switch_hystart: bool) -> dict[tuple[str, int], str]:
+def _unsupported(
+    study: Study, stack: Stack, switch_hystart: bool
+) -> dict[tuple[Stack, str, int], str]:
     reasons = {}
     for name, plan in study.experiments.items():
         for place, cell in enumerate(plan.cells):
-            if cell.scenario is None or "linux" not in plan.stacks:
+            if cell.scenario is None or stack not in plan.stacks:
                 continue
             try:
-                check_linux([cell.scenario], switch_hystart=switch_hystart)
+                check_kernel(stack, [cell.scenario], switch_hystart)
             except InputError as error:
                 # Drops the list of alternatives.
-                reasons[name, place] = str(error).partition("; known are ")[0]
+                reasons[stack, name, place] = str(error).partition("; known are ")[0]
     return reasons
 
 
 def _leave_out(
-    study: Study, plan: dict[_Key, list[Job]], unsupported: Mapping[tuple[str, int], str]
+    study: Study, plan: dict[_Key, list[Job]], unsupported: Mapping[tuple[Stack, str, int], str]
 ) -> None:
     refused = {
-        id(part.scenario)
-        for name, place in unsupported
+        (stack, id(part.scenario))
+        for stack, name, place in unsupported
         for part in study.experiments[name].cells[place].parts
     }
     for key, jobs in plan.items():
-        if key[1] == "linux":
-            plan[key] = [job for job in jobs if id(job.scenario) not in refused]
+        plan[key] = [job for job in jobs if (key[1], id(job.scenario)) not in refused]
 
 
 def claim_folder(folder: Path, name: str) -> None:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import Scenario, run
-from slowstart._native import check_linux, run_batch, run_linux
+from slowstart import Scenario, run, vm
+from slowstart._native import check_linux, check_vm, run_batch, run_linux
 from slowstart.run_store import RunStore, run_key
 
 if TYPE_CHECKING:
@@ -188,15 +188,18 @@ class Store(RunStore):
             switch_hystart: As in :func:`slowstart.run`.
 
         Raises:
-            InputError: The kernel or the user's permissions do not allow ``linux``.
+            InputError: The kernel or the user's permissions do not allow ``linux``, or the virtual
+                machine of ``linux-vm`` is not complete.
             RunError: A run failed. All finished batches are stored.
         """
         pending = self._pending(jobs)
         total = len(pending)
         simulated = [unit for unit in pending if unit.job.stack == "simulated"]
         real = [unit for unit in pending if unit.job.stack == "linux"]
-        if real:
-            check_linux([unit.job.scenario for unit in real], switch_hystart=switch_hystart)
+        virtual = [unit for unit in pending if unit.job.stack == "linux-vm"]
+        for stack, units in (("linux", real), ("linux-vm", virtual)):
+            if units:
+                check_kernel(stack, [unit.job.scenario for unit in units], switch_hystart)
         done = 0
 
         def tell(so_far: int) -> None:
@@ -214,6 +217,14 @@ class Store(RunStore):
                 done += len(batch)
                 tell(0)
                 size = max(cores, min(most, int(size * min(4.0, _BATCH_S / max(took, 1e-3)))))
+        cores = threads or os.cpu_count() or 1
+        for series in (True, False):
+            units = [unit for unit in virtual if unit.needs_series == series]
+            for place in range(0, len(units), cores):
+                batch = units[place : place + cores]
+                self._simulate(batch, series, threads, tell, "linux-vm", force=force)
+                done += len(batch)
+                tell(0)
         expected = [real_time_s(unit.job.scenario) for unit in real]
         began, passed = time.monotonic(), 0.0
         for place, unit in enumerate(real):
@@ -234,10 +245,16 @@ class Store(RunStore):
         series: bool,
         threads: int | None,
         tell: Callable[[int], None],
+        stack: Stack = "simulated",
+        *,
+        force: bool = False,
     ) -> float:
         scenarios = [_alone(unit) for unit in units]
         began = time.monotonic()
-        result = run(scenarios, threads=threads, traces=series, progress=lambda done, _: tell(done))
+        result = run(
+            scenarios, threads=threads, traces=series, stack=stack, force=force,
+            progress=lambda done, _: tell(done),
+        )  # fmt: skip
         took = time.monotonic() - began
         outcomes = [
             _Outcome(unit, result.select(place), took / len(units))
@@ -360,6 +377,20 @@ def _wanted(place: int, job: Job) -> pl.DataFrame:
 
 def _alone(unit: _Unit) -> Scenario:
     return unit.job.scenario.with_runs(runs=1, seed=unit.seed)
+
+
+def check_kernel(stack: str, scenarios: Sequence[Scenario], switch_hystart: bool = False) -> None:
+    """Checks that the kernel of ``stack`` can run ``scenarios`` here.
+
+    Raises:
+        InputError: Something is missing.
+    """
+    if stack == "linux":
+        check_linux(scenarios, switch_hystart=switch_hystart)
+        return
+    machine = vm.parts()
+    if scenarios:
+        check_vm(machine, scenarios)
 
 
 def real_time_s(scenario: Scenario) -> float:

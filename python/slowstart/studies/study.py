@@ -7,6 +7,7 @@ an :class:`~slowstart.studies.store.Extract` in the study's analysis
 
 from __future__ import annotations
 
+import fnmatch
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from slowstart.studies.claims import Claim, read_claim
 from slowstart.studies.drawings import Drawing, read_drawing
 from slowstart.studies.files import Node, listed, nearest
 from slowstart.studies.grid import STACKS, Stack
+from slowstart.studies.headline import Row, read_headline
 from slowstart.studies.measures import Known
 from slowstart.studies.plan import Experiment, baseline, read_experiment
 
@@ -62,6 +64,8 @@ class Study:
     document: str
     """The key of the publication in the project's list of sources."""
     publication: Publication | None
+    claimed: str
+    """What the publication claims, in a sentence or two; empty if the study does not say."""
     summary: str
     minutes: Mapping[str, float]
     """Measured durations of a full and of a quick run."""
@@ -73,6 +77,8 @@ class Study:
     """Returns sentences for findings and a stack: the report's first lines."""
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
     """Its calibrated networks."""
+    headline: tuple[Row, ...] = ()
+    """The first table of the report: headline statements of the publication."""
     allowed: Mapping[str, Allowed] = field(default_factory=dict)
     """The sets of parameters that the published baseline allows, as far as searched."""
 
@@ -144,8 +150,8 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         if not (folder / STUDY).is_file():
             raise InputError(f"there is no study {name}{nearest(str(name), names())}")
     root = Node.read(folder / STUDY)
-    root.only("title", "document", "publication", "summary", "minutes", "answer", "experiment",
-              "figure")  # fmt: skip
+    root.only("title", "document", "publication", "claimed", "summary", "minutes", "answer",
+              "experiment", "figure", "headline")  # fmt: skip
     judged = (folder / CLAIMS).is_file()
     _check_complete(root, folder, judged=judged)
     known_as = folder.resolve().name
@@ -181,16 +187,21 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         claims[claim.name] = claim
     minutes = root.table("minutes")
     minutes.only("full", "quick", "linux")
-    drawings = [
-        read_drawing(node, experiments, known.columns["flows"], hooks, judged=judged)
-        for node in root.tables("figure")
-    ]
+    drawings = []
+    for node in root.tables("figure"):
+        drawing = read_drawing(node, experiments, known.columns["flows"], hooks, judged=judged)
+        for pattern in drawing.claims or ():
+            if not fnmatch.filter(claims, pattern):
+                message = f"no claim is called {pattern}{nearest(pattern, claims)}"
+                raise node.refuse(message, "claims")
+        drawings.append(drawing)
     return Study(
         name=known_as,
         folder=folder,
         title=root.text("title", known_as),
         document=root.text("document", "none"),
         publication=_publication(root),
+        claimed=root.text("claimed", ""),
         summary=root.text("summary", ""),
         minutes={key: minutes.number(key) for key in minutes.value},
         experiments=experiments,
@@ -199,6 +210,7 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         module=module,
         answer=_answer(root, hooks),
         calibrations=calibrations,
+        headline=read_headline(root, claims),
         allowed=allowed,
     )
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slowstart import __version__
+from slowstart.studies import headline
 from slowstart.studies.bands import plain
 from slowstart.studies.claims import AGREES, CANNOT_TEST, DIFFERS, NOT_IDENTIFIED, STANDINGS
 from slowstart.tables import console, write_plain
@@ -33,8 +34,12 @@ def show(findings: Findings, report: str | None) -> None:
     out = console()
     long = not sys.stdout.isatty()
     out.print(Text(findings.study.title, "bold"), soft_wrap=long)
+    if findings.study.claimed:
+        out.print(Text(f"The publication claims: {findings.study.claimed}"), soft_wrap=long)
     for sentence in findings.answer:
         out.print(Text(sentence), soft_wrap=long)
+    if findings.study.headline:
+        _show_headline(out, findings)
     if findings.study.claims:
         _show_claims(out, findings)
     for stack in findings.stacks:
@@ -43,10 +48,63 @@ def show(findings: Findings, report: str | None) -> None:
         for entry in findings.failed_check(stack):
             line = f"Excluded: failed the timing self-check: {entry}"
             out.print(Text(line, "dim"), soft_wrap=long)
+    if findings.study.allowed and "simulated" in findings.stacks:
+        _show_fitted(out, findings)
     if findings.study.claims:
         _show_totals(out, findings)
     if report is not None:
         sys.stdout.write(f"The report is {report}\n")
+
+
+def _show_headline(out: Console, findings: Findings) -> None:
+    """The headline statements of the publication: a block for each row, a line for each claim."""
+    from slowstart.studies.page import headline_table
+
+    several = len(findings.stacks) > 1
+    columns = headline.columns(findings.study.headline)
+    out.print()
+    for row in headline_table(findings):
+        out.print(Text(row["name"], "bold"))
+        for column, cell in zip(columns, row["cells"], strict=True):
+            for verdict, numbers in cell:
+                stack = f"{verdict.stack}: " if several else ""
+                line = Text.assemble(
+                    (f"  {headline.SIGNS[verdict.word]} {verdict.word:<14} ",
+                     _STYLES[verdict.word]),
+                    f"{column}: ",
+                    (f"{stack}{numbers}", "dim"),
+                )  # fmt: skip
+                out.print(line, soft_wrap=not sys.stdout.isatty())
+    out.print()
+
+
+def _show_fitted(out: Console, findings: Findings) -> None:
+    """What the networks were fitted to, and what they predict."""
+    study, long = findings.study, not sys.stdout.isatty()
+    for name, allowed in study.allowed.items():
+        calibration = study.calibrations[name]
+        out.print(Text(f"{name}: fitted to, and predicted", "bold"), soft_wrap=long)
+        for target in headline.fitted(calibration, allowed):
+            out.print(Text(f"  fitted     {_fit(target)}"), soft_wrap=long)
+        for verdict in headline.predicted(
+            calibration, findings.verdicts, study.experiments, findings.stacks[0]
+        ):
+            words = f"{verdict.claim.words} Here {headline.numbers(verdict)}"
+            line = Text.assemble(
+                "  predicted  ", words, ": ", (verdict.word, _STYLES[verdict.word])
+            )
+            out.print(line, soft_wrap=long)
+
+
+def _fit(target: Mapping[str, Any]) -> str:
+    """A target: published, at the chosen point, and over the allowed set."""
+    found, reach = target["found"], target["reach"]
+    words = f"{target['words']} ({target['statistic']}): published {plain(target['published'])}"
+    if found is not None:
+        words += f", here {plain(found, 3)} at the chosen point"
+    if reach is not None and reach[0] != reach[1]:
+        words += f", {plain(reach[0], 3)} to {plain(reach[1], 3)} over the allowed set"
+    return words
 
 
 def _show_claims(out: Console, findings: Findings) -> None:
@@ -143,10 +201,8 @@ def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
                 f"the nearest is {allowed.distance:.1f} standard errors away"
             )
         out.print(Text(head, "bold"), soft_wrap=long)
-        for target in each.calibration.targets:
-            value = plain(allowed.found[target.name], 3)
-            words = f"{target.words} ({target.statistic}): here {value} at the chosen point"
-            out.print(Text(f"  {words}"), soft_wrap=long)
+        for target in headline.fitted(each.calibration, allowed):
+            out.print(Text(f"  {_fit(target)}"), soft_wrap=long)
         for name in names:
             values = allowed.ranges[name]
             reach = str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"

@@ -72,3 +72,20 @@ pub struct Sign {
     /// In flight before it.
     pub flight: i64,
 }
+
+/// A moment between two ACKs of a sixteenth of the flight each.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// When, in nanoseconds since the first packet, by the sender's own clock.
+    pub at: i64,
+    /// Bytes sent by then, retransmissions included.
+    pub sent: i64,
+    /// Bytes delivered by then.
+    pub delivered: i64,
+    /// In flight.
+    pub flight: i64,
+    /// The round.
+    pub round: u32,
+    /// Bytes that the receive window had left.
+    pub window_left: i64,
+}

@@ -9,12 +9,14 @@
 //!   whole segments cannot have. The window stops growing when it has this size, and slow start ends
 //!   when the data in flight fills it, at most a base RTT later: an earlier end of pacing would
 //!   send what is missing as one burst. Window and threshold are then exactly this;
-//! - or when the bottleneck has been busy for a base RTT, as on a path that others fill. The window
-//!   stays as it is.
+//! - or when the bottleneck has been busy for a base RTT and has carried a BDP of its mean rate in this
+//!   time, as on a path that others fill. The window stays as it is.
 //!
 //! The BDP is the product of the payload rate of the bottleneck, as a mean over the base RTT from now
 //! on, and of the smoothed RTT less the delay of the queue at the bottleneck, but not less than the
-//! base RTT. So on a varying path it is that of the moment, and delays outside of the bottleneck count
+//! base RTT. A base RTT in which the bottleneck carries less than an eighth of its mean rate is an
+//! outage: the next one without one counts instead. So on a varying path the BDP is that of the moment
+//! or that after an outage, and delays outside of the bottleneck count
 //! (such as the wait for a grant in a return link). Segments leave at the rate of the bottleneck, not faster:
 //! they would only wait there. So its slow start builds no queue in front of a bottleneck that it
 //! has to itself, whatever the size of the buffer.
