@@ -231,9 +231,11 @@ def _print_costs(plan: Plan, runs: Runs) -> None:
 
     cost = exits.costs(plan.scenarios, runs.main, runs.oracles[None])
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
+    judged = [name for name, path in paths.items() if exits.has_bottleneck(path)]
+    flows = runs.flows.filter(runs.flows["path"].is_in(judged))
     out = tables.console()
-    words = exits.sentences(runs.flows, paths, cost)
-    for path, cells in exits.rows(runs.flows, paths, cost).items():
+    words = exits.sentences(flows, paths, cost)
+    for path, cells in exits.rows(flows, paths, cost).items():
         out.print(f"{tables.short(path)}: start-up", style="bold", markup=False)
         tables.grid(out, [column.head for column in exits.COLUMNS], cells, left=2)
         for sentence in words[path]:
