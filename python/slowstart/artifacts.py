@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from slowstart import Result, Scenario
     from slowstart.planning import Plan, Runs
 
-# Panels in a row: a page would shrink a figure with more.
-_COLUMNS = 4
+BY_SIZE = "completion_by_size.csv"
 # Payload of a full segment with TCP timestamps, and size of its IP packet, in bytes.
 _PAYLOAD, _PACKET = 1448, 1500
 
 
-def _facts(path: dict[str, Any]) -> plots.PathFacts:
+def facts(path: dict[str, Any]) -> plots.PathFacts:
+    """What figures need to know about a resolved path."""
     if "forward" not in path:  # an ad-hoc network or a constellation alone
         name = tables.short(path["name"])
         return plots.PathFacts(name, None, None, None, None, path["warm_up_s"])
@@ -92,7 +92,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
                 "emulator's timing self-check; result.json has the reasons."
             )
     for path, parts in runs.evolutions.items():
-        painter.evolutions(path, _facts(paths[path]), parts, names)
+        painter.evolutions(path, facts(paths[path]), parts, names)
     by_size = _by_size(runs, flows)
     if by_size is not None:
         caption = (
@@ -101,12 +101,13 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
             f"below {100 * plots.NEGLIGIBLE:.0f} % (grey) is negligible in practice."
         )
         count = min(overview["summary"][0]["runs"], MOST_AT_A_SIZE)
-        for name, some in _figures("completion-by-size", by_size["path"].to_list()):
+        by_size.with_columns(runs=pl.lit(count)).write_csv(folder / BY_SIZE)
+        for name, some in pages("completion-by-size", by_size["path"].to_list()):
             part = by_size.filter(pl.col("path").is_in(some))
             painter.draw(name, None, caption, plots.completion_by_size(part, names, count))
     caption = "Empirical distribution functions (CDFs) over all flows of all runs."
     short = flows.with_columns(pl.col("path").map_elements(tables.short, return_dtype=pl.String))
-    for name, some in _figures("distributions", short["path"].to_list()):  # none without flows
+    for name, some in pages("distributions", short["path"].to_list()):  # none without flows
         part = short.filter(pl.col("path").is_in(some))
         painter.draw(name, None, caption, plots.distributions(part, names))
     caption = (
@@ -116,7 +117,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     )
     classed = filter(tables.has_exit_classes, overview["summary"])
     rows = [{**row, "path": tables.short(row["path"])} for row in classed]
-    for name, some in _figures("exit-shares", [row["path"] for row in rows]):
+    for name, some in pages("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
     _draw_networks(painter, networks["networks"], networks["nodes"])
@@ -158,7 +159,7 @@ def _costs(
     drawn = whole.drop_nulls("cost_s").with_columns(
         pl.col("path").map_elements(tables.short, return_dtype=pl.String)
     )
-    for name, some in _figures("exit-cost", drawn["path"].to_list()):
+    for name, some in pages("exit-cost", drawn["path"].to_list()):
         part = drawn.filter(pl.col("path").is_in(some))
         painter.draw(name, None, caption, plots.exit_cost(part, names))
     return main
@@ -209,15 +210,18 @@ the packet in service.""",
         if frame.is_empty():
             continue
         frame = frame.with_columns(pl.col("path").map_elements(tables.short, pl.String))
-        for name, some in _figures(called, frame["path"].to_list()):
+        for name, some in pages(called, frame["path"].to_list()):
             part = frame.filter(pl.col("path").is_in(some))
             painter.draw(name, None, caption, draw(part))
 
 
-def _figures(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
+def pages(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Splits ``paths`` over several figures; returns the name and paths of each figure."""
     each = list(dict.fromkeys(paths))
-    parts = [each[begin : begin + _COLUMNS] for begin in range(0, len(each), _COLUMNS)]
+    parts = [
+        each[begin : begin + plots.MOST_COLUMNS]
+        for begin in range(0, len(each), plots.MOST_COLUMNS)
+    ]
     return [(name + (f"-{number}" if number > 1 else ""), part)
             for number, part in enumerate(parts, 1)]  # fmt: skip
 
@@ -263,8 +267,7 @@ class _Painter:
                     link_traces=pl.DataFrame(one.link_traces()).filter(pl.col("run") == first),
                 )
             )
-        # Two on top of each other fill a page.
-        many = min(_COLUMNS, 2 * plots.across(_COLUMNS))
+        many = plots.columns_on_a_page()
         for begin in range(0, len(columns), many):
             part = columns[begin : begin + many]
             number = begin // many + 1

@@ -61,6 +61,8 @@ PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 OUTLINE = [patheffects.withStroke(linewidth=2.6, foreground="white")]
 # Inches: a page as wide as a laptop screen would shrink a wider figure.
 WIDEST = 13.3
+# Panels in a row: a page would shrink a figure with more.
+MOST_COLUMNS = 4
 # Inches: a panel of a figure of given width is at least so wide, and a page so high.
 _LEAST_PANEL, _PAGE = 2.1, 9.0
 # Inches: width and height of what surrounds the panels, and width of a panel by default.
@@ -92,6 +94,11 @@ def across(columns: int) -> int:
     if width is None:
         return columns
     return max(1, min(columns, int((width - _SIDE) / _LEAST_PANEL)))
+
+
+def columns_on_a_page() -> int:
+    """How many columns of four panels a figure may have: two on top of each other fill a page."""
+    return min(MOST_COLUMNS, 2 * across(MOST_COLUMNS))
 
 
 def panel_width() -> float | None:

@@ -24,6 +24,7 @@ from slowstart import (
     export_command,
     path_command,
     plain,
+    plot_command,
     run_command,
     study_command,
     sweep_command,
@@ -46,6 +47,7 @@ Examples:
   slowstart compare geo lte -a cubic+search -a cubic+hystart --size 20MB -n 20
   slowstart compare trace:FILE my-path.toml -o report
   slowstart run scenario.toml --json
+  slowstart plot result exit-shares --format pdf --width 3.3in
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
   slowstart sweep scenarios/sweep.toml
   slowstart study suss-testbed --quick
@@ -97,6 +99,7 @@ def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
 app.command("compare", epilog=run_command.COMPARE_EPILOG)(_interruptible(run_command.compare_paths))
 app.command("run", epilog=run_command.RUN_EPILOG)(_interruptible(run_command.run_file))
 app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look_at))
+app.command("plot", epilog=plot_command.EPILOG)(_interruptible(plot_command.plot))
 app.command("analyze", epilog=analysis_command.EPILOG)(_interruptible(analysis_command.analyze))
 app.command("export", epilog=export_command.EPILOG)(_interruptible(export_command.export))
 

@@ -18,10 +18,12 @@ from matplotlib.ticker import NullFormatter
 
 from slowstart import colors, stats
 from slowstart.canvas import (
+    MOST_COLUMNS,
     OUTLINE,
     PLAIN,
     WIDEST,
     across,
+    columns_on_a_page,
     few_ticks,
     finish,
     label_left,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXIT_CLASSES",
+    "MOST_COLUMNS",
     "NEGLIGIBLE",
     "OUTLINE",
     "PLAIN",
@@ -57,6 +60,7 @@ __all__ = [
     "Evolution",
     "PathFacts",
     "across",
+    "columns_on_a_page",
     "completion_by_size",
     "distributions",
     "evolution",

@@ -149,6 +149,12 @@ Cost = Annotated[
 ]
 
 
+Traces = Annotated[
+    bool,
+    typer.Option("--traces", help="With -o, write the time series of every run as Parquet."),
+]
+
+
 def _look(formats: list[str] | None, width: str | None, *, report: bool) -> Look:
     """How the figures of a report look."""
     if not report and (formats or width is not None):
@@ -206,6 +212,7 @@ def compare_paths(
     links: Links = None,
     traffic: Traffic = None,
     cost: Cost = False,
+    traces: Traces = False,
     formats: Formats = None,
     width: Width = None,
     quiet: Quiet = False,
@@ -245,11 +252,14 @@ def compare_paths(
     if files and chosen:
         raise InputError("labels are for tables and figures: write a folder, -o DIR")
     report = output is not None and not files
+    if traces and not report:
+        raise InputError("--traces writes files, so it needs a folder, -o DIR")
     look = _look(formats, width, report=report)
     _check_cost(cost, how, files, amount)
     plan = Plan(
         scenarios,
         report=report,
+        traces=traces,
         kernel=how.kernel,
         at_size=at_size,
         with_oracle=with_oracle if (cost or report) and amount and not how.kernel else None,
@@ -298,10 +308,7 @@ def run_file(
         typer.Option(metavar="N", help="Seed of the first run, instead of the file's.",
                      show_default=False),
     ] = None,
-    traces: Annotated[
-        bool,
-        typer.Option("--traces", help="With -o, write the time series of every run as Parquet."),
-    ] = False,
+    traces: Traces = False,
     stack: StackChoice = Stack.SIMULATED,
     force: Force = False,
     switch_hystart: SwitchHyStart = False,

@@ -13,7 +13,7 @@ import pytest
 import slowstart
 from slowstart import canvas, colors, plots, stats, tables
 from slowstart._native import median_interval
-from slowstart.artifacts import _facts
+from slowstart.artifacts import facts
 
 NAMES = ["cubic+search", "reno+standard"]
 
@@ -104,10 +104,10 @@ def test_the_evolution_is_drawn(small: slowstart.Result, tmp_path: Path) -> None
             )
         )
     path = json.loads(small.to_json())["scenario"]["scenarios"][0]["path"]
-    facts = _facts(path)
+    known = facts(path)
     # 413 packets of 1448 bytes.
-    assert facts.bdp_payload_bytes == pytest.approx(413 * 1448, rel=0.002)
-    figure = plots.evolution(facts, columns, NAMES)
+    assert known.bdp_payload_bytes == pytest.approx(413 * 1448, rel=0.002)
+    figure = plots.evolution(known, columns, NAMES)
     texts = _texts(figure)
     for label in ("window (MB)", "RTT (ms)", "queue (packets)", "delivered (MB)", "time (s)"):
         assert label in texts

@@ -32,6 +32,7 @@ FLOORS = (
     ("analysis", "exports", "path_fit"),
     ("analysis_truth", "analysis_kernel"),
     ("artifacts", "execution"),
+    ("redraw",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
     ("fidelity.measuring", "fidelity.compare", "fidelity.edges"),
@@ -76,6 +77,7 @@ FLOORS = (
         "analysis_command",
         "export_command",
         "path_command",
+        "plot_command",
         "run_command",
         "study_command",
         "sweep_command",

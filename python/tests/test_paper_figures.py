@@ -186,3 +186,63 @@ def test_invalid_labels_are_refused(
     done = command("compare", str(path_file), *given, "--size", "100kB", "-o", "out")
     assert (done.returncode, done.stderr) == (2, f"slowstart: {sentence}\n")
     assert not (path_file.parent / "out").exists()
+
+
+def test_saved_results_are_drawn_again_with_the_same_bytes(
+    command: Command, path_file: Path
+) -> None:
+    names = ("-a", "A b=cubic+search", "-a", "reno")
+    made = command(
+        "compare", str(path_file), *names, "--size", "500kB", "-n", "2", "-o", "out", "--traces"
+    )
+    assert made.stderr == ""
+    folder = path_file.parent
+    kinds = ("evolution", "completion", "distributions", "exit-shares", "exit-cost")
+    done = command("plot", "out", *kinds, "-o", "again")
+    assert done.stderr == ""
+    files = [line.removeprefix("again/") for line in done.stdout.splitlines()]
+    assert len(files) == 2 * len(kinds)
+    for file in files:
+        assert (folder / "again" / file).read_bytes() == (folder / "out" / file).read_bytes(), file
+    done = command("plot", "out", "exit-shares", "-o", "paper", "--format", "pdf", "--width", "3in")
+    assert done.stdout == "paper/exit-shares.pdf\n"
+
+
+def test_figures_without_data_are_refused(command: Command, path_file: Path) -> None:
+    scenario = path_file.read_text() + '[[flow]]\nalgorithm = "reno"\nsize = "200 kB"\n'
+    path_file.with_name("scenario.toml").write_text(scenario)
+    made = command("run", "scenario.toml", "-o", "out", "-q")
+    assert made.stderr == ""
+    for words, sentence in (
+        (
+            ("out", "evolution"),
+            (
+                "out has no flow_traces.parquet: make the result with --traces, which keeps the "
+                "time series"
+            ),
+        ),
+        (
+            ("out", "completion"),
+            (
+                "out has no completion_by_size.csv: only simulated comparisons (slowstart "
+                "compare) have it"
+            ),
+        ),
+        (
+            ("out", "exit-cost"),
+            (
+                "out has no exit_cost.csv: only simulated comparisons of transfers (slowstart "
+                "compare --size) have it"
+            ),
+        ),
+        (
+            ("none", "evolution"),
+            "none is not the folder of a result: write one with compare or run, -o DIR",
+        ),
+    ):
+        done = command("plot", *words, "-o", "paper")
+        assert (done.returncode, done.stderr) == (2, f"slowstart: {sentence}\n")
+    unknown = command("plot", "out", "distributions", "pie", "-o", "paper")
+    assert unknown.returncode == 2
+    assert unknown.stderr.startswith("slowstart: there is no figure 'pie': use evolution, ")
+    assert not (path_file.parent / "paper").exists()
