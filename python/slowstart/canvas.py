@@ -76,8 +76,28 @@ _VERTICES = 1200
 @contextmanager
 def styled() -> Iterator[None]:
     """Applies the style of all figures within the block."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(_style()):
         yield
+
+
+def _style() -> Any:
+    """The style with the changes of the current theme."""
+    theme = figure_style.current().theme
+    style = dict(_STYLE)
+    for key, value in _STYLE.items():
+        if key.endswith("size"):
+            style[key] = scaled(value)
+    if theme.font is not None:
+        style["font.family"] = [theme.font, *_STYLE["font.family"]]
+    if theme.line_width is not None:
+        style["lines.linewidth"] = theme.line_width
+    return style
+
+
+def scaled(points: float) -> float:
+    """A font size, in proportion to that of the current theme."""
+    size = figure_style.current().theme.font_size
+    return points if size is None else points * size / _STYLE["font.size"]
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -170,13 +190,17 @@ def finish(figure: Figure, title: str) -> Figure:
     size = 10.5
     if figure_style.current().width_in is not None:
         size, width = 9.5, int(figure.get_figwidth() * 12.5)
-    figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=size)
+    if figure_style.current().theme.title:
+        words = textwrap.wrap(title, int(width / scaled(1)))
+        figure.suptitle("\n".join(words), fontsize=scaled(size))
     if isinstance(figure, StackedFigure):
         figure.label_panels()
     if figure_style.current().width_in is not None:
         figure.draw_without_rendering()  # fixes the heights of the panels
         for axes in figure.axes:
-            fitting = int(axes.get_position().height * figure.get_figheight() * _LETTERS)
+            fitting = int(
+                axes.get_position().height * figure.get_figheight() * _LETTERS / scaled(1)
+            )
             axes.set_ylabel(textwrap.fill(axes.get_ylabel(), max(fitting, 8)))
     figure.align_ylabels()
     figure.draw_without_rendering()
@@ -241,14 +265,16 @@ def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """Adds a legend below the figure, in as many columns as fit, with rows of similar length."""
     longest = max(len(str(each.get_label())) for each in handles)
     # 13.5 characters of 8.5 points fit on an inch; a handle and its gaps take the width of eight.
-    fitting = max(1, int(figure.get_figwidth() * 13.5 / (longest + 8)))
+    fitting = max(1, int(figure.get_figwidth() * 13.5 / scaled(1) / (longest + 8)))
     rows = -(-len(handles) // fitting)
     figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
 
 
 def line_widths(count: int) -> list[float]:
     """Line widths for lines that may coincide: later lines, drawn on top, are thinner."""
-    return [1.2 + 1.5 * (count - 1 - place) / max(1, count - 1) for place in range(count)]
+    width = figure_style.current().theme.line_width
+    scale = 1.0 if width is None else width / _STYLE["lines.linewidth"]
+    return [scale * (1.2 + 1.5 * (count - 1 - place) / max(1, count - 1)) for place in range(count)]
 
 
 def widen(axes: Axes, *, least: float) -> None:

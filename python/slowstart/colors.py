@@ -9,11 +9,13 @@ Both are assigned in the order of the names.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 BLACK = "#000000"
 ORANGE = "#E69F00"
@@ -44,6 +46,10 @@ DASHES_BY_AVOIDANCE = {"cubic": "-", "reno": "--", "westwood": "-.", "bic": ":"}
 OTHER_DASHES = ("-", "--", "-.", ":")
 
 
+CHOSEN: ContextVar[Mapping[str, str]] = ContextVar("chosen", default=MappingProxyType({}))
+"""The colours that a theme chooses, by name."""
+
+
 @dataclass(frozen=True)
 class Style:
     """The style of an algorithm: a colour (``#rrggbb``) and a matplotlib line style."""
@@ -65,13 +71,15 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     """The style of each of ``names``; the first 32 names get different styles.
 
     The result depends on the set of names only, not on their order. A well-known name always has
-    the same style.
+    the same style, unless a theme chooses its colour.
     """
     chosen: dict[str, Style] = {}
     unknown = []
     for name in dict.fromkeys(names):
         known = _well_known(name)
-        if known is None:
+        if name in CHOSEN.get():
+            chosen[name] = Style(CHOSEN.get()[name], "-" if known is None else known.dashes)
+        elif known is None:
             unknown.append(name)
         else:
             chosen[name] = known

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from slowstart import figure_style
+from slowstart.figure_style import Look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Formats = Annotated[
     list[str] | None,
@@ -25,3 +32,27 @@ Width = Annotated[
         show_default=False,
     ),
 ]
+ThemeFile = Annotated[
+    str | None,
+    typer.Option(
+        "--theme",
+        metavar="FILE",
+        help="A theme of the figures (TOML): font, font_size, line_width, title, and the colour of "
+        "each label under [colors].",
+        show_default=False,
+    ),
+]
+
+
+def look(formats: Sequence[str] | None, width: str | None, theme: str | None) -> Look:
+    """The look that these options choose.
+
+    Raises:
+        InputError: One of them is not valid.
+    """
+    chosen = Look(figure_style.formats(formats or ()), figure_style.width(width))
+    if theme is None:
+        return chosen
+    from slowstart import figure_theme
+
+    return replace(chosen, theme=figure_theme.read(theme))

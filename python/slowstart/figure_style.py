@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from slowstart import colors
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +26,22 @@ _LEAST_IN, _MOST_IN = 2.0, 40.0
 
 
 @dataclass(frozen=True)
+class Theme:
+    """Colours, font and lines of figures; ``None`` is as without a theme."""
+
+    colors: tuple[tuple[str, str], ...] = ()
+    """Pairs of a label, or an algorithm's name, and its colour (``#rrggbb``)."""
+    font: str | None = None
+    """The name of an installed font."""
+    font_size: float | None = None
+    """Size of axis labels in points; other text keeps its proportion to it."""
+    line_width: float | None = None
+    """Width of lines in points; lines that may coincide keep their proportions to it."""
+    title: bool = True
+    """Whether figures have a title, which a paper's caption may replace."""
+
+
+@dataclass(frozen=True)
 class Look:
     """How figures are drawn and saved."""
 
@@ -32,6 +49,8 @@ class Look:
     """The formats of a figure's files: some of :data:`FORMATS`."""
     width_in: float | None = None
     """The width of every figure in inches; ``None``: what its panels need side by side."""
+    theme: Theme = field(default_factory=Theme)
+    """Colours, font and lines."""
 
 
 _look: ContextVar[Look] = ContextVar("look", default=Look())  # noqa: B039 (a Look is frozen)
@@ -45,11 +64,12 @@ def current() -> Look:
 @contextmanager
 def using(look: Look) -> Iterator[None]:
     """Draws and saves figures with ``look`` within the block."""
-    token = _look.set(look)
+    token, before = _look.set(look), colors.CHOSEN.set(dict(look.theme.colors))
     try:
         yield
     finally:
         _look.reset(token)
+        colors.CHOSEN.reset(before)
 
 
 def formats(given: Sequence[str]) -> tuple[str, ...]:

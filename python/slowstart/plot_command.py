@@ -9,15 +9,15 @@ from typing import Annotated
 
 import typer
 
-from slowstart import InputError, figure_style
-from slowstart.figure_options import Formats, Width  # noqa: TC001 (Typer reads them)
-from slowstart.figure_style import Look
+from slowstart import InputError, figure_options, figure_style
+from slowstart.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
 
 EPILOG = """\b
 Examples:
   slowstart compare geo lte -a cubic+search -a cubic+hystart -o result --traces
   slowstart plot result evolution --format pdf --width 7in
   slowstart plot result exit-shares completion --format pdf --width 3.3in -o paper
+  slowstart plot result distributions --theme paper.toml
 
 \b
 Figures: evolution, completion, distributions, exit-shares, exit-cost, network,
@@ -37,6 +37,7 @@ def plot(
     ],
     formats: Formats = None,
     width: Width = None,
+    theme: ThemeFile = None,
     output: Annotated[
         str,
         typer.Option("-o", "--output", metavar="DIR",
@@ -44,7 +45,7 @@ def plot(
     ] = ".",
 ) -> None:  # fmt: skip
     """Draw figures of a saved result again, in another format, width or theme."""
-    look = Look(figure_style.formats(formats or []), figure_style.width(width))
+    look = figure_options.look(formats, width, theme)
     from slowstart.output import writing
     from slowstart.redraw import redraw
 

@@ -38,6 +38,7 @@ from slowstart.canvas import (
     plural,
     plurals,
     save,
+    scaled,
     styled,
     thin,
     widen,
@@ -80,6 +81,7 @@ __all__ = [
     "plural",
     "plurals",
     "save",
+    "scaled",
     "styled",
     "thin",
     "widen",
@@ -242,7 +244,8 @@ def _write_reason(axes: Axes, flow: dict[str, Any]) -> None:
     text = axes.annotate(
         textwrap.fill(flow["exit_evidence"], letters), (at, 0.97),
         xycoords=axes.get_xaxis_transform(), ha="right" if is_left else "left", va="top",
-        fontsize=6.5, color=_MARK, xytext=(-3 if is_left else 3, 0), textcoords="offset points",
+        fontsize=scaled(6.5), color=_MARK, xytext=(-3 if is_left else 3, 0),
+        textcoords="offset points",
         path_effects=OUTLINE, zorder=6, annotation_clip=True,
     )  # fmt: skip
     text.set_in_layout(False)
@@ -261,7 +264,7 @@ def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: Pat
             axes.axhline(level, color=_GREY, linewidth=0.8, linestyle=":")
             axes.annotate(
                 label, (0, level), xycoords=("axes fraction", "data"), ha="left", va="bottom",
-                fontsize=7, color=_GREY, xytext=(3, 1), textcoords="offset points",
+                fontsize=scaled(7), color=_GREY, xytext=(3, 1), textcoords="offset points",
                 path_effects=OUTLINE, zorder=7,
             )  # fmt: skip
     if shown:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart import InputError, Scenario, compare, figure_style
+from slowstart import InputError, Scenario, compare, figure_options
 from slowstart.execution import How, Stack, execute, execute_to_files
-from slowstart.figure_options import Formats, Width  # noqa: TC001 (Typer reads them)
-from slowstart.figure_style import Look
+from slowstart.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
 from slowstart.labels import meanings, names, split
 from slowstart.planning import Plan, once, remark_once
+
+if TYPE_CHECKING:
+    from slowstart.figure_style import Look
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
 SIZE = "20 MB"
@@ -155,12 +157,13 @@ Traces = Annotated[
 ]
 
 
-def _look(formats: list[str] | None, width: str | None, *, report: bool) -> Look:
+def _look(formats: list[str] | None, width: str | None, theme: str | None, *, report: bool) -> Look:
     """How the figures of a report look."""
-    if not report and (formats or width is not None):
-        option = "--format" if formats else "--width"
-        raise InputError(f"{option} is for figures: write a folder, -o DIR")
-    return Look(figure_style.formats(formats or []), figure_style.width(width))
+    given = {"--format": formats, "--width": width, "--theme": theme}
+    for option, value in given.items():
+        if value and not report:
+            raise InputError(f"{option} is for figures: write a folder, -o DIR")
+    return figure_options.look(formats, width, theme)
 
 
 def compare_paths(
@@ -215,6 +218,7 @@ def compare_paths(
     traces: Traces = False,
     formats: Formats = None,
     width: Width = None,
+    theme: ThemeFile = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Compare algorithms over one or more paths."""
@@ -254,7 +258,7 @@ def compare_paths(
     report = output is not None and not files
     if traces and not report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
-    look = _look(formats, width, report=report)
+    look = _look(formats, width, theme, report=report)
     _check_cost(cost, how, files, amount)
     plan = Plan(
         scenarios,
@@ -319,6 +323,7 @@ def run_file(
     traffic: Traffic = None,
     formats: Formats = None,
     width: Width = None,
+    theme: ThemeFile = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
@@ -330,7 +335,7 @@ def run_file(
     how = How(stack, force, switch_hystart, threads)
     files = _files(output, links, traffic)
     report = output is not None and not files
-    look = _look(formats, width, report=report)
+    look = _look(formats, width, theme, report=report)
     chosen, notes = [scenario], list[str]()
     if not how.kernel:
         chosen, fixed = once(chosen)

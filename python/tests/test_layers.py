@@ -23,6 +23,8 @@ FLOORS = (
         "stacking",
     ),
     ("figure_style", "labels"),
+    ("figure_theme",),
+    ("figure_options",),
     ("output", "streaming", "vm", "tables", "vectors", "metrics", "canvas"),
     ("", "traces"),  # the package itself: compare and run
     ("exits", "planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from slowstart import InputError, figure_style, plots
+from slowstart import InputError, figure_style, figure_theme, plots
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -246,3 +246,71 @@ def test_figures_without_data_are_refused(command: Command, path_file: Path) -> 
     assert unknown.returncode == 2
     assert unknown.stderr.startswith("slowstart: there is no figure 'pie': use evolution, ")
     assert not (path_file.parent / "paper").exists()
+
+
+THEME = """
+font = "DejaVu Serif"
+font_size = 7
+line_width = 0.8
+title = false
+
+[colors]
+cubic = "#cc0000"
+"""
+
+
+def test_a_theme_chooses_colours_font_sizes_and_lines(tmp_path: Path) -> None:
+    (tmp_path / "theme.toml").write_text(THEME)
+    theme = figure_theme.read(tmp_path / "theme.toml")
+    figure = _draw(figure_style.Look(width_in=3.3, theme=theme))
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    assert lines["cubic"].get_color() == "#cc0000"
+    assert lines["reno"].get_color() != "#cc0000"
+    plain = {line.get_label(): line for line in _draw(figure_style.Look()).axes[0].lines}
+    for name, line in lines.items():
+        assert line.get_linewidth() == pytest.approx(plain[name].get_linewidth() * 0.8 / 1.4)
+    label = figure.axes[0].yaxis.label
+    assert label.get_fontsize() == pytest.approx(7)
+    assert label.get_fontfamily()[0] == "DejaVu Serif"
+    assert figure.get_suptitle() == ""
+    # It holds within its block only.
+    after = {
+        line.get_label(): line.get_color() for line in _draw(figure_style.Look()).axes[0].lines
+    }
+    assert after == {name: line.get_color() for name, line in plain.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("font_size = 8\n\nfont_siz = 7", "3: unknown key 'font_siz'; did you mean font_size?"),
+        ("pie = 1", "1: unknown key 'pie' (known: font, font_size, line_width, title, colors)"),
+        ("[colors]\nx = 'red'", "2: the colour of 'x' is not of the form #rrggbb"),
+        ("colors = 3", '1: colors is a table: [colors], then "label" = "#rrggbb"'),
+        ("font = 'Nope'", "1: the font 'Nope' is not installed on this machine"),
+        ("font = 3", "1: font is the name of a font"),
+        ("font_size = 99", "1: font_size is out of range: 4 to 24 points"),
+        ("line_width = true", "1: line_width is a number of points"),
+        ("line_width = nan", "1: line_width is out of range: 0.2 to 6 points"),
+        ("title = 1", "1: title is true or false"),
+    ],
+)
+def test_invalid_themes_are_refused_with_their_line(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    file = tmp_path / "theme.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        figure_theme.read(file)
+    assert str(caught.value) == f"{file}:{sentence}"
+
+
+def test_a_theme_colours_the_tables_of_the_report(command: Command, path_file: Path) -> None:
+    path_file.with_name("theme.toml").write_text('[colors]\nOurs = "#12ab34"\n')
+    arguments = ("compare", str(path_file), "-a", "Ours=cubic", "--size", "200kB", "-q")
+    assert command(*arguments, "-o", "out", "--theme", "theme.toml").stderr == ""
+    page = (path_file.parent / "out" / "report.html").read_text()
+    assert 'style="background:#12ab34"' in page
+    refused = command(*arguments, "--theme", "theme.toml")
+    assert refused.returncode == 2
+    assert refused.stderr == "slowstart: --theme is for figures: write a folder, -o DIR\n"
