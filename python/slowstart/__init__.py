@@ -8,9 +8,10 @@ Public names, all importable from ``slowstart``:
 - :class:`InputError` and :class:`RunError` are the exceptions.
 - ``__version__`` is the version.
 
-Five submodules are public, too: :mod:`slowstart.startup` (start-up algorithms written in Python),
+Seven submodules are public, too: :mod:`slowstart.startup` (start-up algorithms written in Python),
 :mod:`slowstart.look` (a path without TCP), :mod:`slowstart.metrics` (many connections),
-:mod:`slowstart.sweeps` and :mod:`slowstart.studies`. Everything else is internal and may change.
+:mod:`slowstart.plots` and :mod:`slowstart.figure_style` (figures), :mod:`slowstart.sweeps` and
+:mod:`slowstart.studies`. Everything else is internal and may change.
 
 >>> import polars, slowstart
 >>> scenarios = slowstart.compare("geo", ["cubic+search", "cubic+hystart"], size="20 MB", runs=20)

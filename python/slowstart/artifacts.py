@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import exchange_plots, exits, network_plots, plots, report, tables
+from slowstart import exchange_plots, exits, figure_style, network_plots, plots, report, tables
 from slowstart._native import median_interval
 from slowstart.output import RESULT
 from slowstart.planning import MOST_AT_A_SIZE, transferred
 from slowstart.report import Drawing
+from slowstart.stacking import stacking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -104,12 +106,12 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         by_size.with_columns(runs=pl.lit(count)).write_csv(folder / BY_SIZE)
         for name, some in pages("completion-by-size", by_size["path"].to_list()):
             part = by_size.filter(pl.col("path").is_in(some))
-            painter.draw(name, None, caption, plots.completion_by_size(part, names, count))
+            painter.draw(name, None, caption, plots.completion_by_size, part, names, count)
     caption = "Empirical distribution functions (CDFs) over all flows of all runs."
     short = flows.with_columns(pl.col("path").map_elements(tables.short, return_dtype=pl.String))
     for name, some in pages("distributions", short["path"].to_list()):  # none without flows
         part = short.filter(pl.col("path").is_in(some))
-        painter.draw(name, None, caption, plots.distributions(part, names))
+        painter.draw(name, None, caption, plots.distributions, part, names)
     caption = (
         "Slow-start exits: early (before the bottleneck was busy for one base RTT), at the "
         "chokepoint (after that, without a loss), or late (because of a loss). Error bars are 95 % "
@@ -119,7 +121,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     rows = [{**row, "path": tables.short(row["path"])} for row in classed]
     for name, some in pages("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
-        painter.draw(name, None, caption, plots.exit_shares(mine, names))
+        painter.draw(name, None, caption, plots.exit_shares, mine, names)
     _draw_networks(painter, networks["networks"], networks["nodes"])
     _draw_exchanges(painter, exchanges)
     cost = _costs(folder, painter, plan, runs, names)
@@ -161,7 +163,7 @@ def _costs(
     )
     for name, some in pages("exit-cost", drawn["path"].to_list()):
         part = drawn.filter(pl.col("path").is_in(some))
-        painter.draw(name, None, caption, plots.exit_cost(part, names))
+        painter.draw(name, None, caption, plots.exit_cost, part, names)
     return main
 
 
@@ -177,11 +179,11 @@ def _draw_networks(painter: _Painter, runs: pl.DataFrame, nodes: pl.DataFrame) -
     for path in runs["path"].unique(maintain_order=True):
         mine = runs.filter(pl.col("path") == path)
         slug = report.slug(path)
-        painter.draw(f"network-{slug}", path, caption, network_plots.totals(mine))
+        painter.draw(f"network-{slug}", path, caption, network_plots.totals, mine)
         receivers = nodes.filter((pl.col("path") == path) & (pl.col("data_delivered") > 0))
         if not receivers.is_empty():
             words = "Payload delivered per second at each node that received any; mean over runs."
-            painter.draw(f"nodes-{slug}", path, words, network_plots.nodes(receivers))
+            painter.draw(f"nodes-{slug}", path, words, network_plots.nodes, receivers)
 
 
 def _draw_exchanges(painter: _Painter, found: dict[str, pl.DataFrame]) -> None:
@@ -212,7 +214,7 @@ the packet in service.""",
         frame = frame.with_columns(pl.col("path").map_elements(tables.short, pl.String))
         for name, some in pages(called, frame["path"].to_list()):
             part = frame.filter(pl.col("path").is_in(some))
-            painter.draw(name, None, caption, draw(part))
+            painter.draw(name, None, caption, draw, part)
 
 
 def pages(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -236,12 +238,26 @@ class _Painter:
         self.drawings: list[Drawing] = []
         self.notes: list[str] = []
 
-    def draw(self, name: str, path: str | None, caption: str, figure: Figure) -> None:
+    def draw(
+        self,
+        name: str,
+        path: str | None,
+        caption: str,
+        draw: Callable[..., Figure],
+        *tables: object,
+    ) -> None:
+        """Draws, saves and keeps a figure, and once more with stacked panels for narrow screens."""
         while name in self._taken:
             name += "-more"
         self._taken.add(name)
+        figure = draw(*tables)
         plots.write(figure, self._folder, name)
-        self.drawings.append(Drawing(name, path, caption, plots.outlined(figure)))
+        narrow = None
+        if len({axes.get_position().x0 for axes in figure.axes}) > 1:
+            usual = replace(figure_style.current(), width_in=None)
+            with figure_style.using(usual), stacking():
+                narrow = plots.outlined(draw(*tables))
+        self.drawings.append(Drawing(name, path, caption, plots.outlined(figure), narrow))
 
     def evolutions(
         self,
@@ -278,7 +294,7 @@ class _Painter:
                 "Queue: packets queued at the bottleneck. Delivered: in-order bytes received by "
                 "the application."
             )
-            self.draw(name, path, caption, plots.evolution(facts, part, names))
+            self.draw(name, path, caption, plots.evolution, facts, part, names)
 
 
 def _by_size(runs: Runs, flows: pl.DataFrame) -> pl.DataFrame | None:

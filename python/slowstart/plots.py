@@ -1,7 +1,12 @@
 """The figures: evolution of a run, completion time against size, distributions, exit classes.
 
 Every function takes tables and returns a :class:`matplotlib.figure.Figure`, without displaying it
-or changing matplotlib's global state. Each figure states the number of its runs.
+or changing matplotlib's global state. Each figure states the number of its runs. Formats, width
+and theme are those of :func:`slowstart.figure_style.using`; :func:`write` writes the files.
+
+The functions that draw (:func:`evolution`, :func:`completion_by_size`, :func:`exit_cost`,
+:func:`distributions`, :func:`exit_shares`) and :func:`write` are public; the guide "From Python"
+has an example.
 """
 
 from __future__ import annotations

@@ -29,6 +29,14 @@ class Drawing:
     caption: str
     svg: bytes
     """The picture itself."""
+    narrow: bytes | None = None
+    """The same with panels below each other, for narrow screens; ``None`` if that is no different.
+    """
+
+    def shown(self) -> tuple[str, str, str, str | None]:
+        """What the page needs: name, caption, and data URLs of both pictures."""
+        narrow = None if self.narrow is None else data_url(self.narrow)
+        return self.name, self.caption, data_url(self.svg), narrow
 
 
 @dataclass(frozen=True)
@@ -111,11 +119,7 @@ def write(
             "traffic": background.get(path, []),
             "responses": responses.get(path, []),
             "rows": [(styles[row["name"]].color, cells(row)) for row in groups.get(path, [])],
-            "figures": [
-                (each.name, each.caption, data_url(each.svg))
-                for each in drawings
-                if each.path == path
-            ],
+            "figures": [each.shown() for each in drawings if each.path == path],
         }
         for path in measured
     ]
@@ -126,9 +130,7 @@ def write(
         version=__version__,
         columns=[tables.COLUMNS[place] for place in shown],
         sections=sections,
-        figures=[
-            (each.name, each.caption, data_url(each.svg)) for each in drawings if each.path is None
-        ],
+        figures=[each.shown() for each in drawings if each.path is None],
         network_columns=tables.NETWORK_COLUMNS if networks else (),
         traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
         response_columns=tables.RESPONSE_COLUMNS if responses else (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -314,3 +315,27 @@ def test_a_theme_colours_the_tables_of_the_report(command: Command, path_file: P
     refused = command(*arguments, "--theme", "theme.toml")
     assert refused.returncode == 2
     assert refused.stderr == "slowstart: --theme is for figures: write a folder, -o DIR\n"
+
+
+def test_panels_of_a_report_lie_below_each_other_on_a_phone(
+    command: Command, path_file: Path
+) -> None:
+    arguments = ("compare", str(path_file), "-a", "cubic", "-a", "reno", "--size", "200kB", "-q")
+    assert command(*arguments, "-o", "out").stderr == ""
+    page = (path_file.parent / "out" / "report.html").read_text()
+    pictures = re.findall(r"<picture>(.*?)</picture>", page)
+    narrow = [each for each in pictures if 'media="screen and (max-width: 46rem)"' in each]
+    # Only the evolution has panels side by side: one path, two algorithms.
+    assert ["evolution" in each.split("alt=")[1] for each in narrow] == [True]
+    assert len(pictures) > 3
+    sizes = []
+    for source in re.findall(r"base64,([^\"]+)", narrow[0]):
+        svg = base64.b64decode(source).decode()
+        found = re.search(
+            r'width="([\d.]+)pt" height="([\d.]+)pt"|viewBox="0 0 ([\d.]+) ([\d.]+)"', svg
+        )
+        assert found is not None
+        width, height = (float(each) for each in found.groups() if each is not None)
+        sizes.append(height / width)
+    # Two columns of together 6.9 inches become one of 5 inches, twice as high.
+    assert sizes[0] == pytest.approx(2 * sizes[1] * 6.9 / 5, rel=0.01)
