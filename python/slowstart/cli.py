@@ -47,7 +47,7 @@ Examples:
   slowstart compare trace:FILE my-path.toml -o report
   slowstart run scenario.toml --json
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
-  slowstart sweep scenarios/sweep.toml
+  slowstart sweep scenarios/sweeps/sweep.toml
   slowstart study suss-testbed --quick
   slowstart conformance conformance
   slowstart validate --quick
