@@ -49,7 +49,7 @@ Examples:
   slowstart run scenario.toml --json
   slowstart plot result exit-shares --format pdf --width 3.3in
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
-  slowstart sweep scenarios/sweep.toml
+  slowstart sweep scenarios/sweeps/sweep.toml
   slowstart study suss-testbed --quick
   slowstart conformance conformance
   slowstart validate --quick

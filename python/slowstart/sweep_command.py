@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  slowstart sweep scenarios/sweep.toml
+  slowstart sweep scenarios/sweeps/sweep.toml
   slowstart sweep my.toml -o results --csv > table.csv
   slowstart sweep status my.toml
   slowstart sweep show 3f9a0c1d my.toml | sh

@@ -10,7 +10,7 @@ import pytest
 from conftest import Command
 from test_studies import CLAIMS, MODULE, STUDY
 
-from slowstart import InputError, Scenario, studies
+from slowstart import InputError, Scenario, studies, vm
 from slowstart.studies import claims, figures
 from slowstart.studies.grid import Stack
 from slowstart.studies.runner import Findings, write
@@ -130,3 +130,14 @@ def test_the_time_of_a_kernel_run_is_estimated(flow: str, seconds: float) -> Non
 def test_an_unknown_stack_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match="there is no stack lunix; did you mean linux"):
         studies.load(folder).run(stacks=["lunix"])
+
+
+def test_a_kernel_in_virtual_time_runs_what_the_kernel_does(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = studies.load(folder)
+    assert study.experiments["short"].stacks == ("simulated", "linux", "linux-vm")
+    assert study.experiments["named"].stacks == ("simulated",)
+    monkeypatch.setattr(vm, "_current", lambda: None)
+    with pytest.raises(InputError, match="--stack linux-vm needs"):
+        study.run(tmp_path / "out", quick=True, stacks=["linux-vm"])

@@ -23,7 +23,7 @@ BASE: dict[str, Any] = {
         "flow": [{"algorithm": "cubic+search", "size": "100 kB"}],
     }
 }
-EXAMPLE = Path(__file__).parents[2] / "scenarios" / "sweep.toml"
+EXAMPLE = Path(__file__).parents[2] / "scenarios" / "sweeps" / "sweep.toml"
 
 
 def swept(**more: Any) -> dict[str, Any]:

@@ -79,7 +79,8 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
         shares.append(f"{name} {100 * float(share):.0f} % ({published:.0f} %)")  # type: ignore[arg-type]
     if shares:
         sentences.append(
-            "SEARCH exits slow start after capacity and before a loss (published): "
+            "SEARCH exits slow start after capacity and before a loss, at the chosen points "
+            "(published): "
             f"{', '.join(shares)}."
         )
     rows = findings.table("active", stack)
