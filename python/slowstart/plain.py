@@ -11,13 +11,6 @@ _REASONS = (
     (r"Input should be greater than or equal to (\S+)", r"must be at least \1"),
     (r"Input should be less than or equal to (\S+)", r"must be at most \1"),
 )
-# Commands of other tools, and what to use here instead.
-_ELSEWHERE = {
-    "sweep": "for a sweep, use a study folder without claims (docs/guides/studies.md), or a loop "
-    "over slowstart.compare in Python",
-    "analyze": "use other tools to analyze a capture; for time series of runs, use "
-    "Result.flow_traces() in Python, or run --traces",
-}
 
 
 def usage(text: str, command: str, commands: list[str]) -> str:
@@ -32,9 +25,7 @@ def usage(text: str, command: str, commands: list[str]) -> str:
         text = f"{text[: choice.start()]}there is no {choice[1]}{_nearest(choice[1], known)}"
     unknown = re.fullmatch(r"No such command '(.*)'", text)
     if unknown:
-        word = unknown[1]
-        hint = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else _nearest(word, commands)
-        return f"there is no command {word}{hint}"
+        return f"there is no command {unknown[1]}{_nearest(unknown[1], commands)}"
     if text.startswith("No such option") and command.endswith(" emulate"):
         text += "; if the option belongs to the command, put -- before the command"
     return text

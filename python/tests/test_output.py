@@ -24,6 +24,7 @@ def test_the_folder_is_complete_and_self_contained(command: Command, tmp_path: P
     figures = ["completion-by-size", "distributions", "evolution-leo", "evolution-wired"]
     figures += ["exit-cost", "exit-shares"]
     tables = [
+        "completion_by_size.csv",
         "exit_cost.csv",
         "flows.parquet",
         "links.parquet",

@@ -61,7 +61,7 @@ REFUSED = {
     "a word for a number": (("compare", "wired", "-n", "many"), "--runs: expected an integer"),
     "several algorithms in one word": (("compare", "wired", "-a", "cubic,bbr"), "repeat -a"),
     "an unknown command": (("cmopare", "wired"), "compare"),
-    "a command of other tools": (("sweep", "x"), "study folder"),
+    "a sweep without a file": (("sweep", "x"), "x: the file does not exist"),
     "an option of the command": (("emulate", "wired", "curl", "-o", "x"), "put -- before"),
     "no path": (("compare",), "PATH"),
     "unknown command": (("compose",), "compose"),

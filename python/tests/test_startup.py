@@ -211,8 +211,12 @@ def test_a_class_accepts_options(module: Callable[[str], str]) -> None:
             slowstart.compare("wired", f"{own}:{options}", size="1 MB")
 
 
-def test_a_file_cannot_name_a_class(module: Callable[[str], str]) -> None:
+def test_a_file_names_a_class(module: Callable[[str], str]) -> None:
     own = f"cubic+{module(DOUBLING)}:Doubling"
-    text = f'[path]\npreset = "wired"\n[[flow]]\nalgorithm = "{own}"\nsize = "1 MB"\n'
-    with pytest.raises(slowstart.InputError, match="slowstart compare"):
-        slowstart.Scenario.from_toml(text)
+    text = f'[path]\npreset = "wired"\n[[flow]]\nalgorithm = "{own}"\nsize = "2 MB"\n'
+    found = json.loads(slowstart.run(slowstart.Scenario.from_toml(text)).to_json())
+    (flow,) = found["runs"][0]["flows"]
+    assert flow["algorithm"] == own
+    assert flow["fct_s"] == flows(own)[0]["fct_s"]
+    with pytest.raises(slowstart.InputError, match=r"has no class `Missing`"):
+        slowstart.Scenario.from_toml(text.replace(":Doubling", ":Missing"))
