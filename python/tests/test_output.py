@@ -43,7 +43,8 @@ def test_the_folder_is_complete_and_self_contained(command: Command, tmp_path: P
     assert len(pl.read_csv(out / "summary.csv")) == 4
 
     page = (out / "report.html").read_text()
-    assert page.count("data:image/svg+xml;base64,") == len(figures)
+    # Each figure once for a wide screen and once for a phone.
+    assert page.count("data:image/svg+xml;base64,") == 2 * len(figures)
     assert not re.search(r"https?:|<script|<link|@import|src=\"(?!data:)|url\(", page)
     assert str(tmp_path) not in page
     # Six runs are enough for an interval, and the figures state their number.
