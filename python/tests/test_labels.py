@@ -73,7 +73,7 @@ def test_a_label_is_given_once() -> None:
 def test_scenarios_of_one_path_stay_apart() -> None:
     text = """
 path = {{ rate = "10 Mbit/s", rtt = "20 ms", buffer = "{}" }}
-flow = [{{ size = "1 MB" }}]
+flow = [{{ algorithm = "cubic", size = "1 MB" }}]
 """
     scenarios = [
         slowstart.Scenario.from_toml(text.format(buffer)).with_names(f"buffer {buffer}")
