@@ -286,7 +286,9 @@ def test_a_scenario_says_what_each_flow_costs_the_others(command: Command, tmp_p
     assert costs["joining"]["others_fct_s"] == pytest.approx(expected)
     delay = (running[0]["rtt_mean_ms"] - running[1]["rtt_mean_ms"]).mean()
     assert costs["joining"]["others_rtt_ms"] == pytest.approx(delay)
-    lost = [each["segments_lost"].sum() / each["segments_sent"].sum() for each in running]
+    lost = [
+        float(each["segments_lost"].sum()) / float(each["segments_sent"].sum()) for each in running
+    ]
     assert costs["joining"]["others_lost"] == pytest.approx(lost[0] - lost[1])
     assert lost[0] > lost[1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -18,7 +18,7 @@ OURS = "cubic+search:threshold=30"
 NAMES = {"Ours": OURS, "cubic+hystart": "cubic+hystart"}
 
 
-def named(flows: object) -> dict[str, str]:
+def named(flows: Any) -> dict[str, str]:
     table = pl.DataFrame(flows)
     return dict(table.select("name", "algorithm").unique().iter_rows())
 

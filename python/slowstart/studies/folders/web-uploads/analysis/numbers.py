@@ -45,7 +45,7 @@ QUANTITIES = {
     "false": Quantity(_of("false", 100), lambda arm: arm.by_test, "%"),
     "loss": Quantity(_of("loss_percent"), lambda arm: arm.grew, "%"),
     "lost": Quantity(
-        lambda made, startup: 100.0 * (made.arms[startup].loss_percent > 0),
+        lambda made, startup: np.where(made.arms[startup].loss_percent > 0, 100.0, 0.0),
         lambda arm: arm.grew,
         "%",
     ),
