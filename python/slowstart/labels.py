@@ -47,7 +47,8 @@ def check(label: object, given: str) -> None:
         InputError: It is empty, or no text.
     """
     if not isinstance(label, str) or not label.strip() or not label.isprintable():
-        raise InputError(f"`{given}` has an empty label: write LABEL=ALGORITHM")
+        shown = " ".join(given.split())
+        raise InputError(f"`{shown}` has an empty label: write LABEL=ALGORITHM")
 
 
 def canonical(algorithm: str) -> str:

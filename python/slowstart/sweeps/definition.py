@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from slowstart import Scenario, labels
@@ -245,12 +246,33 @@ class Definition:
 
     def scenarios(self, points: Sequence[int]) -> list[Scenario]:
         """The scenarios of some points; see :meth:`scenario`."""
-        texts = [self.text(each) for each in points]
+        texts = self._texts(points)
         try:
             return Scenario.from_tomls(texts, name="sweep", folder=str(self.folder), seed=self.seed)
         except InputError:
             # One after the other, for an error that says which point it is.
             return [self.scenario(each) for each in points]
+
+    def _texts(self, points: Sequence[int]) -> list[str]:
+        """The texts of many points; see :meth:`text`."""
+        if self.derived or any(axis.named for axis in self.axes):
+            return [self.text(each) for each in points]
+        # One template and no formula: what goes between its parts depends on one place each.
+        parts, slots = self._templates.get(key := (-1,) * len(self.axes)) or self._template(key)
+        places = np.unravel_index(np.asarray(points), self.shape) if self.shape else ()
+        columns: list[list[str]] = []
+        for axis, place in zip(self.axes, places, strict=False):
+            words = [value.text for value in axis.values]
+            columns.append([words[each] for each in place.tolist()])
+        for span, drawn in zip(self.spans, self.sample, strict=True):
+            columns.append([span.quick(drawn[each])[0] for each in places[-1].tolist()])
+        text = "".join(
+            f"{part.replace('{', '{{').replace('}', '}}')}{{{slot}}}"
+            for slot, part in zip(slots, parts, strict=False)
+        ) + parts[-1].replace("{", "{{").replace("}", "}}")
+        if not columns:
+            return [text.format()] * len(points)
+        return [text.format(*row) for row in zip(*columns, strict=True)]
 
     def file_of(self, point: int) -> str:
         """The scenario of a point as a file, to be read."""

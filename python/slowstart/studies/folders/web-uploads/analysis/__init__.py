@@ -13,7 +13,16 @@ from slowstart.studies.bands import plain
 
 from .drawings import costs_figure, identified_figure, kinds_figure, rates_figure
 from .numbers import bounds, number, possible, taken
-from .workload import BY_TEST, CLASSIC, HYSTART, SEARCH, cells, final_window, threshold
+from .workload import (
+    BY_TEST,
+    CLASSIC,
+    HYSTART,
+    IDEAL,
+    SEARCH,
+    cells,
+    final_window,
+    threshold,
+)
 
 if TYPE_CHECKING:
     from slowstart.studies.grid import Stack
@@ -32,7 +41,7 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
     made = cells(findings, stack)
     if made is None or not set(BY_TEST) <= set(made.arms):
         return []
-    found = [_rates(made), _good_or_bad(made), _decided(made), _losses(made)]
+    found = [_rates(made), _good_or_bad(made), _decided(made), _losses(made), _versions(made)]
     return [each for each in found if each]
 
 
@@ -53,19 +62,49 @@ def _rates(made: Cells) -> str | None:
     )
 
 
+def _cost(made: Cells, startup: str) -> str | None:
+    """What an exit by the test of a start-up costs, and how many come early."""
+    found = {
+        quantity: taken(made, {"quantity": quantity, "startup": startup})
+        for quantity in ("cost", "early", "false")
+    }
+    cost, early, false = found["cost"], found["early"], found["false"]
+    if cost is None or early is None or false is None or cost.low is None or cost.high is None:
+        return None
+    return (
+        f"{startup} {exits.signed(cost.value)} on average [{exits.signed(cost.low)}, "
+        f"{exits.signed(cost.high)}], {plain(early.value, 2)} % of these exits before capacity, "
+        f"{plain(false.value, 2)} % while the application limits the sender"
+    )
+
+
 def _good_or_bad(made: Cells) -> str | None:
+    parts = [_cost(made, startup) for startup in BY_TEST]
+    if None in parts:
+        return None
+    return (
+        "Is an early exit good, or bad? Costs of an exit by a test in that workload: "
+        f"{'; '.join(str(each) for each in parts)}. A negative cost is time saved against an exit "
+        "at capacity."
+    )
+
+
+def _versions(made: Cells) -> str | None:
+    """The same of the versions of SEARCH that Firefox did not run."""
     parts = []
-    for startup in BY_TEST:
+    for startup in made.arms:
+        rate = taken(made, {"quantity": "by test", "startup": startup})
         cost = taken(made, {"quantity": "cost", "startup": startup})
-        false = taken(made, {"quantity": "false", "startup": startup})
-        if cost is None or false is None:
-            return None
+        if startup in (CLASSIC, IDEAL, *BY_TEST) or rate is None or cost is None:
+            continue
+        words = _cost(made, startup)
+        if words is None or cost.reach is None:
+            continue
         parts.append(
-            f"an exit by the test of {startup} costs {exits.signed(cost.value)} on average, and "
-            f"{plain(false.value, 2)} % of these exits are false (the application limited the "
-            "sender)"
+            f"{words}, {plain(rate.value, 2)} % of all exits, at most "
+            f"{exits.signed(cost.reach[1])} in any workload"
         )
-    return f"Is an early exit good, or bad? In that workload {'; '.join(parts)}."
+    return f"And other versions of SEARCH? {'; '.join(parts)}." if parts else None
 
 
 def _decided(made: Cells) -> str:

@@ -43,6 +43,7 @@ QUANTITIES = {
     "exited": Quantity(_of("exited", 100), lambda arm: arm.grew, "%"),
     "by test": Quantity(_of("by_test", 100), lambda arm: arm.exited, "%"),
     "false": Quantity(_of("false", 100), lambda arm: arm.by_test, "%"),
+    "early": Quantity(_of("early", 100), lambda arm: arm.by_test, "%"),
     "loss": Quantity(_of("loss_percent"), lambda arm: arm.grew, "%"),
     "lost": Quantity(
         lambda made, startup: np.where(made.arms[startup].loss_percent > 0, 100.0, 0.0),

@@ -70,6 +70,8 @@ class Arm:
     by_test: Values
     false: Values
     """By a test, before capacity, while the application limited the sender."""
+    early: Values
+    """By a test, before capacity."""
     loss_percent: Values
     goodput_bps: Values
     threshold_bytes: Values
@@ -167,6 +169,7 @@ def _arm(rows: pl.DataFrame, shape: tuple[int, int]) -> Arm:
         exited=take(exited),
         by_test=take(by_test),
         false=take(by_test & pl.col("false_exit").fill_null(value=False)),
+        early=take(by_test & (pl.col("exit_class") == "early").fill_null(value=False)),
         loss_percent=take(100 * pl.col("loss_ratio")),
         goodput_bps=take(pl.col("goodput_bps")),
         threshold_bytes=take(pl.when(exited).then(pl.col("threshold"))),
