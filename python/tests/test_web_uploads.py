@@ -36,8 +36,8 @@ def flows(cells: dict[str, dict[str, list[tuple[str | None, float, float]]]]) ->
     """Connections by kind and start-up: a reason, a completion time and a final window for each."""
     rows = [
         {"startup": startup, "uplink": "u", "kind": kind, "loss": "0 %", "seed": seed + 1,
-         "exit_reason": reason, "fct_s": fct, "final_window": window, "false_exit": False, "exit_class": "early",
-         "loss_ratio": 0.01 * (reason == "loss"), "goodput_bps": 1e6,
+         "exit_reason": reason, "fct_s": fct, "final_window": window, "false_exit": False,
+         "exit_class": "early", "loss_ratio": 0.01 * (reason == "loss"), "goodput_bps": 1e6,
          "threshold": None if reason is None else 50_000.0}
         for kind, startups in cells.items()
         for startup, runs in startups.items()
