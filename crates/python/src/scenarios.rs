@@ -1,5 +1,6 @@
 //! `Scenario`: the input of runs, built from arguments or read from a file.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -152,6 +153,21 @@ impl Scenario {
         }
         if changed.runs == 0 {
             return Err(input("the number of runs is 0; it must be at least 1"));
+        }
+        Ok(Self::new(changed))
+    }
+
+    /// The same scenario in which flows of some algorithms have others; their names stay.
+    fn with_algorithms(&self, py: Python<'_>, others: HashMap<String, String>) -> PyResult<Self> {
+        let others = others
+            .iter()
+            .map(|(old, new)| Ok((old.as_str(), Arc::new(startups::parse(py, new)?))))
+            .collect::<PyResult<HashMap<_, _>>>()?;
+        let mut changed = (*self.inner).clone();
+        for flow in &mut changed.flows {
+            if let Some(other) = others.get(flow.algorithm.name()) {
+                flow.algorithm = Arc::clone(other);
+            }
         }
         Ok(Self::new(changed))
     }
