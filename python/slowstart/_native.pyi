@@ -305,6 +305,12 @@ class Scenario:
     def with_runs(self, *, runs: int | None = None, seed: int | None = None) -> Scenario:
         """The same scenario with another number of runs or another first seed."""
 
+    def with_algorithms(self, others: Mapping[str, str]) -> Scenario:
+        """The same scenario in which flows of some algorithms have others.
+
+        ``others`` has the new algorithm by the old one, in canonical form. A flow keeps its name.
+        """
+
     @property
     def name(self) -> str:
         """Its name."""

@@ -86,32 +86,51 @@ def ideal(algorithm: str) -> str:
     return f"{avoidance}+oracle{recovery}"
 
 
+def with_ideal_exit(scenario: Scenario) -> list[Scenario]:
+    """The same scenario once for each of its algorithms: its flows have an ideal exit there."""
+    algorithms = dict.fromkeys(each["algorithm"] for each in scenario.resolved["flows"])
+    return [scenario.with_algorithms({each: ideal(each)}) for each in algorithms]
+
+
 def costs(scenarios: Sequence[Scenario], main: Result, oracles: Sequence[Result]) -> pl.DataFrame:
     """What the exits of each of ``scenarios`` cost, against the results with an ideal exit.
 
-    One row for each scenario; see :func:`slowstart.metrics.exit_cost`, with the column ``against``.
+    One row for each scenario and algorithm; see :func:`slowstart.metrics.exit_cost`, with the
+    column ``against``. A result serves for an algorithm if its flows have the ideal exit of that
+    algorithm, and all others the algorithm that they have in the scenario.
     """
-    ideals: dict[tuple[str, str], Result] = {}
+    ideals = {}
     for each in oracles:
         flows = pl.DataFrame(each.flows())
         if not flows.is_empty():
-            ideals[flows["path"][0], flows["algorithm"][0]] = each
+            ideals[flows["path"][0], _algorithms(flows)] = each
     rows = []
     for place, scenario in enumerate(scenarios):
-        against = ideal(scenario.flows[0])
-        oracle = ideals.get((scenario.path, against))
         mine = main.select(place)
-        judged = has_bottleneck(scenario.resolved["path"])
-        if oracle is None or not judged or len(mine.flows()) == 0:
+        flows = pl.DataFrame(mine.flows())
+        if not has_bottleneck(scenario.resolved["path"]) or flows.is_empty():
             continue
-        found = metrics.exit_cost(
-            mine.flows(),
-            oracle.flows(),
-            traffic=mine.traffic(),
-            oracle_traffic=oracle.traffic(),
-        )
-        rows.append(found.with_columns(against=pl.lit(against)))
+        there = _algorithms(flows)
+        for algorithm in dict.fromkeys(there):
+            against = ideal(algorithm)
+            wanted = tuple(against if each == algorithm else each for each in there)
+            oracle = ideals.get((scenario.path, wanted))
+            if oracle is None:
+                continue
+            found = metrics.exit_cost(
+                flows.filter(pl.col("algorithm") == algorithm),
+                oracle.flows(),
+                traffic=mine.traffic(),
+                oracle_traffic=oracle.traffic(),
+            )
+            rows.append(found.with_columns(against=pl.lit(against)))
     return pl.concat(rows) if rows else pl.DataFrame()
+
+
+def _algorithms(flows: pl.DataFrame) -> tuple[str, ...]:
+    """The algorithm of each flow of the first run."""
+    first = flows.filter(pl.col("run") == flows["run"][0]).sort("flow")
+    return tuple(first["algorithm"].to_list())
 
 
 def _median(values: pl.Series) -> float | None:

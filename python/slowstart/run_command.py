@@ -53,6 +53,7 @@ Examples:
   slowstart run scenario.toml
   slowstart run scenario.toml --seed 7 -n 20 --json
   slowstart run scenario.toml -o report --traces
+  slowstart run scenario.toml --cost
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
   slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
 
@@ -145,8 +146,8 @@ Cost = Annotated[
     typer.Option(
         "--cost",
         help="Print what each slow-start exit cost: the completion time less that of the same run "
-        "with an ideal exit (avoidance+oracle), and more about the start-up. A report (-o DIR) "
-        "always has it.",
+        "with an ideal exit (avoidance+oracle), and more about the start-up. A report of compare "
+        "(-o DIR) always has it.",
     ),
 ]
 
@@ -259,7 +260,7 @@ def compare_paths(
     if traces and not report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
     look = _look(formats, width, theme, report=report)
-    _check_cost(cost, how, files, amount)
+    _check_cost(cost, how, files, sized=amount is not None, remedy="give --size, not --duration")
     plan = Plan(
         scenarios,
         report=report,
@@ -277,7 +278,7 @@ def compare_paths(
         execute(plan, how, as_json, output, quiet, look)
 
 
-def _check_cost(cost: bool, how: How, files: dict[str, str], size: str | None) -> None:
+def _check_cost(cost: bool, how: How, files: dict[str, str], *, sized: bool, remedy: str) -> None:
     if not cost:
         return
     if how.kernel:
@@ -287,8 +288,8 @@ def _check_cost(cost: bool, how: How, files: dict[str, str], size: str | None) -
         )
     if files:
         raise InputError("--cost compares completed runs: write a folder (-o DIR) or none")
-    if size is None:
-        raise InputError("--cost is a difference of completion times: give --size, not --duration")
+    if not sized:
+        raise InputError(f"--cost is a difference of completion times: {remedy}")
 
 
 def run_file(
@@ -321,6 +322,7 @@ def run_file(
     output: Output = None,
     links: Links = None,
     traffic: Traffic = None,
+    cost: Cost = False,
     formats: Formats = None,
     width: Width = None,
     theme: ThemeFile = None,
@@ -328,6 +330,7 @@ def run_file(
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
     from slowstart import shipped
+    from slowstart.exits import has_bottleneck, with_ideal_exit
 
     if traces and output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
@@ -340,7 +343,18 @@ def run_file(
     if not how.kernel:
         chosen, fixed = once(chosen)
         notes = remark_once(fixed, scenario.runs)
-    plan = Plan(chosen, report=report, traces=traces, kernel=how.kernel, notes=notes)
+    sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
+    _check_cost(cost, how, files, sized=sized, remedy="give a flow of the file a size")
+    if cost and not has_bottleneck(scenario.resolved["path"]):
+        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    plan = Plan(
+        chosen,
+        report=report,
+        traces=traces,
+        kernel=how.kernel,
+        with_oracle=(lambda _: with_ideal_exit(chosen[0])) if cost else None,
+        notes=notes,
+    )
     if files:
         execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
     else:
