@@ -60,6 +60,7 @@ Examples:
   slowstart run scenario.toml
   slowstart run scenario.toml --seed 7 -n 20 --json
   slowstart run scenario.toml -o report --traces
+  slowstart run scenario.toml --cost
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
   slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
 
@@ -121,7 +122,7 @@ Cost = Annotated[
         "--cost",
         help="Print what each slow-start exit cost: the completion time less that of the same run "
         "with an ideal exit (avoidance+oracle), what it cost others, and more about the start-up. "
-        "The report of a comparison (-o DIR) always has it.",
+        "A report of compare (-o DIR) always has it.",
     ),
 ]
 
@@ -233,9 +234,7 @@ def compare_paths(
     if traces and not report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
     look = _look(formats, width, theme, report=report)
-    _check_cost(cost, how, files)
-    if cost and amount is None:
-        raise InputError("--cost is a difference of completion times: give --size, not --duration")
+    _check_cost(cost, how, files, sized=amount is not None, remedy="give --size, not --duration")
     plan = Plan(
         scenarios,
         report=report,
@@ -252,7 +251,7 @@ def compare_paths(
         execute(plan, how, as_json, output, quiet, look)
 
 
-def _check_cost(cost: bool, how: How, files: dict[str, str]) -> None:
+def _check_cost(cost: bool, how: How, files: dict[str, str], *, sized: bool, remedy: str) -> None:
     if not cost:
         return
     if how.kernel:
@@ -262,6 +261,8 @@ def _check_cost(cost: bool, how: How, files: dict[str, str]) -> None:
         )
     if files:
         raise InputError("--cost compares completed runs: write a folder (-o DIR) or none")
+    if not sized:
+        raise InputError(f"--cost is a difference of completion times: {remedy}")
 
 
 def run_file(
@@ -303,6 +304,7 @@ def run_file(
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
     from slowstart import shipped
+    from slowstart.exits import has_bottleneck, ideals
 
     if traces and output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
@@ -318,19 +320,16 @@ def run_file(
     if not how.kernel:
         chosen, fixed = once(chosen)
         notes = [*remark_once(fixed, scenario.runs), *notes]
-    _check_cost(cost, how, files)
-
-    def with_oracle(_: str | None) -> list[Scenario]:
-        from slowstart.exits import ideals
-
-        return ideals(chosen[0])
-
+    sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
+    _check_cost(cost, how, files, sized=sized, remedy="give a flow of the file a size")
+    if cost and not has_bottleneck(scenario.resolved["path"]):
+        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
     plan = Plan(
         chosen,
         report=report,
         traces=traces,
         kernel=how.kernel,
-        with_oracle=with_oracle if cost else None,
+        with_oracle=(lambda _: ideals(chosen[0])) if cost else None,
         notes=notes,
     )
     if files:
