@@ -208,7 +208,7 @@ def _calibrate(
             "resumes there\n"
         )
         return 130
-    if Path(name).is_dir():
+    if name not in studies.names():
         place = chosen.folder / FOLDER
         with writing(place):
             place.mkdir(exist_ok=True)
