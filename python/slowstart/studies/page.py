@@ -51,7 +51,7 @@ def write(findings: Findings, folder: Path) -> None:
         publication=findings.study.publication,
         plural=plots.plural,
         quick=findings.quick,
-        totals=findings.totals,
+        totals={each: findings.totals_of(INDEPENDENT, each) for each in findings.stacks},
         dependent=findings.dependent,
         standings=STANDINGS,
         words=WORDS,
