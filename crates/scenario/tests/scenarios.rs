@@ -173,7 +173,7 @@ fn refusals() {
         ("[[flow]]\nalgorithm = 'cubic'\npacing = 'yes'", "f.toml:4:1: pacing = \"yes\": expected true or false, without quotes".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nack_policy = 'every'", "f.toml:4:1: ack_policy = \"every\": this is not known; did you mean \"every-segment\"?".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nreceive_buffer = '2 GB'", "f.toml:4:1: receive_buffer = \"2 GB\": it is from 2.896 kB to 1.07372544 GB".to_owned()),
-        ("path.aqm = 'fq-codel'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nsmall_queue = 10", "f.toml: the flow \"cubic+hystart\" has a small_queue, for which its device, the path's first link, needs a drop-tail queue that knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama".to_owned()),
+        ("path.aqm = 'fq-codel'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nsmall_queue = 10", "f.toml: the flow \"cubic+hystart\" has a small_queue, for which its device, the path's first link, is Wi-Fi or has a drop-tail queue that knows on arrival when a packet leaves: no other aqm, no dama".to_owned()),
         ("rate = '1 Mbit/s'", "f.toml:2:1: unknown key \"rate\" in the scenario; put it under [path]".to_owned()),
         ("[[traffic]]\nkind = 'bulk'\nlist = true", "f.toml:4:1: `list` is now `list_flows`".to_owned()),
         ("runs = -1", "f.toml:2:1: runs = -1: expected a whole number from 1 to 1000000".to_owned()),
