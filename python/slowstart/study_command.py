@@ -186,7 +186,7 @@ def _calibrate(
             )  # fmt: skip
     except KeyboardInterrupt:
         return command_options.interrupted(folder)
-    if Path(name).is_dir():
+    if name not in studies.names():
         place = chosen.folder / FOLDER
         with writing(place):
             place.mkdir(exist_ok=True)

@@ -52,7 +52,7 @@ def write(findings: Findings, folder: Path) -> None:
         plural=plots.plural,
         quick=findings.quick,
         equal_runs=findings.equal_runs,
-        totals=findings.totals,
+        totals={each: findings.totals_of(INDEPENDENT, each) for each in findings.stacks},
         dependent=findings.dependent,
         standings=STANDINGS,
         words=WORDS,
