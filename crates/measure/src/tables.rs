@@ -390,6 +390,7 @@ pub fn flow_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
     table.text("path", each().map(|(trace, _)| &trace.path));
     table.number("run", each().map(|(trace, _)| trace.run));
     table.number("flow", each().map(|(_, flow)| flow.flow));
+    table.text("name", each().map(|(_, flow)| &flow.name));
     table.text("algorithm", each().map(|(_, flow)| &flow.algorithm));
     table.real(
         "time_s",
@@ -448,7 +449,7 @@ pub fn link_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
             trace
                 .flows
                 .iter()
-                .map(|flow| flow.algorithm.as_str())
+                .map(|flow| flow.name.as_str())
                 .collect::<Vec<_>>()
                 .join(" ")
         }),

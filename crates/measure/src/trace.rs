@@ -8,6 +8,8 @@ use units::{Bytes, Duration, Instant, Rate};
 pub struct FlowTrace {
     /// Its index in the scenario.
     pub flow: u32,
+    /// Its name.
+    pub name: String,
     /// Its algorithm.
     pub algorithm: String,
     /// Seconds since the run began.

@@ -210,6 +210,7 @@ impl<'a> FlowState<'a> {
         if traced && let Some(endpoints) = &mut self.endpoints {
             endpoints.trace = Some(Box::new(FlowTrace {
                 flow: self.index,
+                name: self.config.name.clone(),
                 algorithm: self.config.algorithm.name().to_owned(),
                 ..FlowTrace::default()
             }));

@@ -172,6 +172,7 @@ impl<'a> Watcher<'a> {
                     let plan = &self.setup.plan.flows[flow as usize];
                     let trace = self.setup.traces.then(|| FlowTrace {
                         flow,
+                        name: plan.name.clone(),
                         algorithm: plan.algorithm.clone(),
                         ..FlowTrace::default()
                     });
