@@ -324,13 +324,15 @@ def halfback() -> None:
 
 def forecast() -> None:
     source = OURS + "Luebben 2022; the weights are those of python/training/forecast.py"
-    for name, service, base, per_ack in (
-        ("forecast-slow", 1_000, 100_000, 1),
-        ("forecast-fast", 30, 40_000, 1),
-        ("forecast-delayed", 3_000, 600_000, 2),
+    for name, service, base, per_ack, options in (
+        ("forecast-slow", 1_000, 100_000, 1, {}),
+        ("forecast-fast", 30, 40_000, 1, {}),
+        ("forecast-delayed", 3_000, 600_000, 2, {}),
+        ("forecast-varying", 300, 60_000, 2, {"trained": "varying"}),
     ):
+        said = "".join(f" {key}={value}" for key, value in options.items())
         s = begin(name, f"{8_000 // service} Mbit/s and {base // 1000} ms: the forecast after twenty ACKs",
-                  source, "reconstruction", "forecast", Forecast())
+                  source, "reconstruction", "forecast" + said, Forecast(**options))
         Link(service, base, per_ack).run(s, 3_000_000, then=10)
         assert s.exit == "bandwidth", s.exit
         s.file.write()

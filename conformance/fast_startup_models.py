@@ -377,18 +377,19 @@ def logarithm(value: int) -> int:
     return math.floor((power + Fraction(value, 1 << power) - 1) * 256)
 
 
-def weights() -> dict[str, list]:
+def weights(trained: str) -> dict[str, list]:
     """The trained numbers, which are data and no code."""
-    path = Path(__file__).parents[1] / "crates/congestion/src/startup/forecast/weights.rs"
-    found = re.findall(r"const (\w+): \S[^=]*= (\[.*?\]|-?\d+);", path.read_text(), re.DOTALL)
+    path = Path(__file__).parents[1] / f"crates/congestion/src/startup/forecast/{trained}.rs"
+    found = re.findall(r"^    (\w+): (.*?),\n(?=    \w|\})", path.read_text(), re.DOTALL | re.MULTILINE)
     return {name: json.loads(re.sub(r",\s*\]", "]", value)) for name, value in found}
 
 
 class Forecast(Standard):
     """The network of `python/training/forecast.py` after twenty ACKs, in whole numbers."""
 
-    def __init__(self, part: Fraction = Fraction(8, 10)) -> None:
+    def __init__(self, part: Fraction = Fraction(8, 10), trained: str = "fixed") -> None:
         self.part, self.acks, self.rate, self.until = part, [], None, None
+        self.trained = trained
 
     def pace(self, cc: Jumper) -> str:
         return "none" if self.until is None else str(self.rate)
@@ -427,11 +428,11 @@ class Forecast(Standard):
             spread(gaps) + 1, min(gaps) + 1, sorted(gaps)[9] + 1, acked + 1, flight + 1, abs(rise) + 1)]
         if rise < 0:
             told[10] = -told[10]
-        w = weights()
-        x = [min(max((t - c) * f >> 10, -4096), 4096) for t, c, f in zip(told, w["CENTRE"], w["FACTOR"])]
-        for layer in ("FIRST", "SECOND"):
+        w = weights(self.trained)
+        x = [min(max((t - c) * f >> 10, -4096), 4096) for t, c, f in zip(told, w["centre"], w["factor"])]
+        for layer in ("first", "second"):
             x = [max(sum(map(int.__mul__, row, x)) + bias >> 12, 0)
-                 for row, bias in zip(w[layer], w[layer + "_BIAS"])]
-        answer = sum(map(int.__mul__, w["LAST"], x)) + w["LAST_BIAS"] >> 12
-        size = w["MIDDLE"] + (answer * w["SPREAD"] >> 10)
+                 for row, bias in zip(w[layer], w[layer + "_bias"])]
+        answer = sum(map(int.__mul__, w["last"], x)) + w["last_bias"] >> 12
+        size = w["middle"] + (answer * w["spread"] >> 10)
         return (256 + size % 256 << size // 256) >> 8

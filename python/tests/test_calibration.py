@@ -279,3 +279,16 @@ def test_no_claim_changes_silently(name: str) -> None:
     file = FOLDERS / name / "claims.lock"
     write = os.environ.get("SLOWSTART_SNAPSHOT") == "write"
     assert claims.check_lock(study.claims, file, write=write) == []
+
+
+def test_calibrating_a_built_in_study_leaves_the_package_alone(
+    command: Command, tmp_path: Path
+) -> None:
+    # The output folder has the study's name, and it is there when the search ends.
+    place = FOLDERS / "hsdpa-live" / "calibration"
+    before = {each.name: each.read_bytes() for each in place.iterdir()}
+    done = command("study", "hsdpa-live", "--calibrate", "--quick", "-o", "hsdpa-live", "-q")
+    assert done.returncode == 0, done.stderr
+    made = tmp_path / "hsdpa-live" / "calibration"
+    assert {each.name for each in made.iterdir()} == set(before)
+    assert {each.name: each.read_bytes() for each in place.iterdir()} == before

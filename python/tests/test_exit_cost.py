@@ -323,3 +323,50 @@ def test_a_bad_reason_stops_the_run_with_a_sentence(
 ) -> None:
     with pytest.raises(slowstart.RunError, match=sentence):
         own_exit(tmp_path, monkeypatch, arguments)
+
+
+BESIDE = """
+runs = 6
+path = { rate = "20 Mbit/s", rtt = "40 ms", buffer = "1 bdp", jitter = "500 us" }
+[[flow]]
+name = "running"
+algorithm = "cubic"
+size = "8 MB"
+[[flow]]
+name = "joining"
+algorithm = "cubic+standard"
+size = "2 MB"
+start = "1 s"
+"""
+
+
+def test_a_scenario_says_what_each_flow_costs_the_others(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "beside.toml").write_text(BESIDE)
+    done = command("run", "beside.toml", "--cost")
+    assert done.returncode == 0, done.stderr
+    assert "harm to others" in done.stdout
+    done = command("run", "beside.toml", "--cost", "--json")
+    costs = {each["name"]: each for each in json.loads(done.stdout)["exit_cost"]}
+    assert set(costs) == {"running", "joining"}
+    # The joining flow overshoots: the running one loses segments, beside an ideal exit fewer.
+    scenario = slowstart.Scenario.from_file(tmp_path / "beside.toml")
+    main = pl.DataFrame(slowstart.run(scenario).flows())
+    ideal = scenario.with_algorithms({"joining": "cubic+oracle"})
+    beside = pl.DataFrame(slowstart.run(ideal).flows())
+    assert beside["name"].unique().sort().to_list() == ["joining", "running"]
+    running = [each.filter(pl.col("name") == "running").sort("run") for each in (main, beside)]
+    expected = (running[0]["fct_s"] - running[1]["fct_s"]).mean()
+    assert costs["joining"]["others_fct_s"] == pytest.approx(expected)
+    delay = (running[0]["rtt_mean_ms"] - running[1]["rtt_mean_ms"]).mean()
+    assert costs["joining"]["others_rtt_ms"] == pytest.approx(delay)
+    lost = [
+        float(each["segments_lost"].sum()) / float(each["segments_sent"].sum()) for each in running
+    ]
+    assert costs["joining"]["others_lost"] == pytest.approx(lost[0] - lost[1])
+    assert lost[0] > lost[1]
+
+
+def test_harm_is_left_out_where_there_are_no_others(command: Command) -> None:
+    done = command("compare", "wired", "-a", "cubic", "--size", "1MB", "--cost")
+    assert done.returncode == 0, done.stderr
+    assert "harm to others" not in done.stdout

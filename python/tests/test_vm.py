@@ -14,7 +14,7 @@ import pytest
 from conftest import Command
 
 import slowstart
-from slowstart import vm
+from slowstart import studies, vm
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +46,44 @@ def test_a_run_repeats_to_the_bit_and_leaves_slow_start_where_the_simulator_does
     windows = [each["slow_start_exit"]["cwnd_bytes"] for each in (seen, expected)]
     assert windows[0] == pytest.approx(windows[1], rel=0.01)
     assert seen["first_drop_s"] == pytest.approx(expected["first_drop_s"], rel=0.01)
+
+
+STUDY = """
+[[experiment]]
+name = "short"
+about = "Two start-ups."
+stacks = ["simulated", "linux"]
+traces = 1
+time_to = ["100 kB"]
+scenario = { path = { rate = "20 Mbit/s", rtt = "40 ms" }, flow = [{ size = "300 kB" }] }
+
+[experiment.grid]
+"flow.algorithm" = ["cubic+hystart", "cubic+standard", "cubic+search"]
+"""
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_study_runs_beside_the_simulator(tmp_path: Path) -> None:
+    made = tmp_path / "small"
+    made.mkdir()
+    (made / "study.toml").write_text(STUDY)
+    found = studies.load(made).run(tmp_path / "out", stacks=["simulated", "linux-vm"], runs=1)
+    flows = {stack: found.table("short", stack) for stack in found.stacks}
+    simulated, kernel = flows["simulated"], flows["linux-vm"]
+    # Debian's kernel has no SEARCH.
+    assert kernel["algorithm"].to_list() == ["cubic+hystart", "cubic+standard"]
+    assert kernel["completed"].all()
+    assert kernel["fct_s"].to_list() == pytest.approx(simulated["fct_s"][:2].to_list(), rel=0.02)
+    assert kernel["time_to_100kB_s"].null_count() == 0
+    assert not found.table("short", "linux-vm", "flow_traces").is_empty()
+    runs = found.table("short", "linux-vm", "runs")
+    assert runs["counts"].all(), runs["reasons"].to_list()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "linux-vm" in page
+    # Nothing is run twice.
+    before = runs["wall_s"].to_list()
+    again = studies.load(made).run(tmp_path / "out", stacks=["linux-vm"], runs=1)
+    assert again.table("short", "linux-vm", "runs")["wall_s"].to_list() == before
 
 
 @pytest.mark.usefixtures("machine")

@@ -41,7 +41,7 @@ const SLOW_START: &[Known] = &[
         ..known("fbe")
     },
     Known {
-        options: &[("part", "part", &[])],
+        options: &[("part", "part", &[]), ("trained", "trained", &[])],
         ..known("forecast")
     },
     Known {

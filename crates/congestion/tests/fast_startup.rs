@@ -526,7 +526,7 @@ fn the_forecasts_logarithm_is_inverted() {
 /// The network gives a result for any observations.
 #[test]
 fn a_forecast_of_anything_is_a_number() {
-    use congestion::startup::forecast::Observed;
+    use congestion::startup::forecast::{Observed, TrainedOn};
     for extreme in [0, 1, u64::from(u32::MAX)] {
         for times in [[0; 20], [u64::from(u32::MAX); 20]] {
             let observed = Observed {
@@ -535,7 +535,9 @@ fn a_forecast_of_anything_is_a_number() {
                 acked: u64::MAX,
                 in_flight: extreme,
             };
-            assert!(observed.kbit_per_second() > 0);
+            for trained in [TrainedOn::Fixed, TrainedOn::Varying] {
+                assert!(observed.kbit_per_second(trained) > 0);
+            }
         }
     }
 }

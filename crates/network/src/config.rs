@@ -41,6 +41,13 @@ impl LinkConfig {
         );
         self.service != Service::Unlimited && (!on_arrival || self.service.serves_late())
     }
+
+    /// Whether it is an end of a shared medium, such as Wi-Fi, which reports the packets that the
+    /// radio of its sender is done with ([`crate::Link::take_sent`]).
+    #[must_use]
+    pub fn is_medium(&self) -> bool {
+        self.service.access().is_some_and(|model| model.is_medium())
+    }
 }
 
 /// How a link serves its queue.

@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant};
 
 use crate::busy::{BusyTime, Period};
 use crate::line::Line;
-use crate::{AirCounters, Counters, DropReason, Dropped, Ecn, Packet};
+use crate::{AirCounters, Counters, DropReason, Dropped, Ecn, Packet, Sent};
 
 pub(crate) trait Late<T>: Debug + Send + Sync {
     /// Whether a packet that arrives at `now` is dropped before the queue sees it; may mark it. The
@@ -54,6 +54,14 @@ pub(crate) trait Late<T>: Debug + Send + Sync {
     fn has_dropped(&self) -> bool;
 
     fn take_dropped(&mut self) -> Option<Dropped<T>>;
+
+    /// From now on [`Self::take_sent`] returns packets.
+    fn keep_sent(&mut self) {}
+
+    /// A packet that the sender's radio is done with.
+    fn take_sent(&mut self) -> Option<Sent> {
+        None
+    }
 
     fn busy(&self) -> BusyTime;
 

@@ -40,7 +40,8 @@ use crate::prompt::Prompt;
 use crate::queued::Queued;
 use crate::server::Server;
 use crate::{
-    Admission, AirCounters, Counters, DropReason, Dropped, LinkConfig, LossConfig, Packet, Service,
+    Admission, AirCounters, Counters, DropReason, Dropped, LinkConfig, LossConfig, Packet, Sent,
+    Service,
 };
 
 /// What stands between the random losses and the delay line.
@@ -101,9 +102,7 @@ impl<T: Payload> Link<T> {
         });
         let path = &rngs[0];
         let shared = configs.map(|config| shared(config, path));
-        let is_medium =
-            |config: &&LinkConfig| config.service.access().is_some_and(|a| a.is_medium());
-        let one = configs.iter().all(is_medium);
+        let one = configs.iter().all(|config| config.is_medium());
         let common = if one { medium(&stations) } else { None };
         [0, 1].map(|index| {
             let station = stations[index];
@@ -486,6 +485,23 @@ impl<T: Payload> Link<T> {
     pub fn take_dropped(&mut self) -> Option<Dropped<T>> {
         match &mut self.stage {
             Stage::Late(late) => late.take_dropped(),
+            _ => None,
+        }
+    }
+
+    /// From now on [`Self::take_sent`] returns the packets of this end of a medium; other links
+    /// ignore it.
+    pub fn keep_sent(&mut self) {
+        if let Stage::Late(late) = &mut self.stage {
+            late.keep_sent();
+        }
+    }
+
+    /// A packet that the radio of this link's sender is done with; see
+    /// [`crate::medium::Medium::take_sent`].
+    pub fn take_sent(&mut self) -> Option<Sent> {
+        match &mut self.stage {
+            Stage::Late(late) => late.take_sent(),
             _ => None,
         }
     }

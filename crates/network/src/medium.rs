@@ -19,7 +19,7 @@ use units::{Bytes, Duration, Instant};
 use crate::busy::{Busy, BusyTime, Period};
 use crate::late::Late;
 use crate::line::Line;
-use crate::{AirCounters, Counters, DropReason, Dropped, LinkConfig, Packet, Payload};
+use crate::{AirCounters, Counters, DropReason, Dropped, LinkConfig, Packet, Payload, Sent};
 
 /// A medium that is shared between links.
 pub type SharedMedium<T> = Arc<AtomicRefCell<dyn Medium<T>>>;
@@ -87,6 +87,17 @@ pub trait Medium<T>: Debug + Send + Sync {
 
     /// A packet that `station` accepted and then dropped; each once, in order.
     fn take_dropped(&mut self, station: usize) -> Option<Dropped<T>>;
+
+    /// From now on [`Self::take_sent`] returns the packets of `station`. A medium that does not
+    /// support this ignores it.
+    fn keep_sent(&mut self, _station: usize) {}
+
+    /// A packet that the radio of `station` is done with, possibly only at a later time than that
+    /// of the call; each once, in order of these times. Packets that a queue discipline drops do
+    /// not count.
+    fn take_sent(&mut self, _station: usize) -> Option<Sent> {
+        None
+    }
 
     /// The busy periods of `station`: when it had packets to send.
     fn busy(&self, station: usize) -> &Busy;
@@ -165,6 +176,14 @@ impl<T: Payload> Late<T> for End<T> {
 
     fn take_dropped(&mut self) -> Option<Dropped<T>> {
         self.medium.borrow_mut().take_dropped(self.station)
+    }
+
+    fn keep_sent(&mut self) {
+        self.medium.borrow_mut().keep_sent(self.station);
+    }
+
+    fn take_sent(&mut self) -> Option<Sent> {
+        self.medium.borrow_mut().take_sent(self.station)
     }
 
     fn busy(&self) -> BusyTime {

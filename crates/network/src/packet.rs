@@ -51,6 +51,18 @@ pub struct Dropped<T> {
     pub packet: Packet<T>,
 }
 
+/// A packet that the radio of a station is done with: the receiving radio has acknowledged it, or
+/// the station has given it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When.
+    pub at: Instant,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Bytes of IP.
+    pub bytes: u32,
+}
+
 /// The outcome of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {

@@ -122,11 +122,11 @@ impl Scenario {
                 .unwrap_or(self.time_limit)
                 .min(self.time_limit);
         for flow in &self.flows {
-            if flow.small_queue.is_some() && self.device(flow).is_some_and(LinkConfig::decides_late)
-            {
+            let lacks_report = |link: &LinkConfig| link.decides_late() && !link.is_medium();
+            if flow.small_queue.is_some() && self.device(flow).is_some_and(lacks_report) {
                 return Err(format!(
-                    "the flow {} has a small_queue, for which its device, the path's first link, needs a drop-tail queue that \
-                     knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama",
+                    "the flow {} has a small_queue, for which its device, the path's first link, is Wi-Fi or has a drop-tail queue \
+                     that knows on arrival when a packet leaves: no other aqm, no dama",
                     quoted(&flow.name)
                 ));
             }

@@ -216,7 +216,7 @@ fn refusals() {
         ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = { stretch = 2, optimistic = '1 Mbit/s' }", "f.toml:4:17: a receiver with optimistic ACKs follows their rate: leave out stretch".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nack_policy = 'every-segment'\nmisbehavior = { stretch = 2 }", "f.toml:4:1: a receiver that acknowledges every segment does not stretch its ACKs: leave out ack_policy or the stretch of misbehavior".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nreceive_buffer = '2 GB'", "f.toml:4:1: receive_buffer = \"2 GB\": it is from 2.896 kB to 1.07372544 GB".to_owned()),
-        ("path.aqm = 'fq-codel'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nsmall_queue = 10", "f.toml: the flow \"cubic+hystart\" has a small_queue, for which its device, the path's first link, needs a drop-tail queue that knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama".to_owned()),
+        ("path.aqm = 'fq-codel'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nsmall_queue = 10", "f.toml: the flow \"cubic+hystart\" has a small_queue, for which its device, the path's first link, is Wi-Fi or has a drop-tail queue that knows on arrival when a packet leaves: no other aqm, no dama".to_owned()),
         ("rate = '1 Mbit/s'", "f.toml:2:1: unknown key \"rate\" in the scenario; put it under [path]".to_owned()),
         ("[[traffic]]\nkind = 'bulk'\nlist = true", "f.toml:4:1: `list` is now `list_flows`".to_owned()),
         ("runs = -1", "f.toml:2:1: runs = -1: expected a whole number from 1 to 1000000".to_owned()),

@@ -451,17 +451,19 @@ fn contradictions_are_refused_at_their_line() {
 
 /// The device of a sender is the first link of its own route.
 #[test]
-fn a_small_queue_needs_a_drop_tail_queue_where_its_route_begins() {
-    let wifi = link("right", "r2", "rate = { model = 'wifi' }");
-    let with = |ends: &str| {
+fn a_small_queue_needs_wifi_or_a_drop_tail_queue_where_its_route_begins() {
+    let with = |keys: &str, ends: &str| {
+        let link = link("right", "r2", keys);
         parse(&whole(
-            std::slice::from_ref(&wifi),
+            std::slice::from_ref(&link),
             &format!("small_queue = 10\n{ends}"),
         ))
     };
-    let message = with("from = 'r2'\nto = 'right'\n").expect_err("Wi-Fi");
+    let (codel, wifi) = ("aqm = 'codel'", "rate = { model = 'wifi' }");
+    let message = with(codel, "from = 'r2'\nto = 'right'\n").expect_err("CoDel");
     assert!(message.contains("small_queue"), "{message}");
-    assert!(with("to = 'r2'\n").is_ok());
+    assert!(with(codel, "to = 'r2'\n").is_ok());
+    assert!(with(wifi, "from = 'r2'\nto = 'right'\n").is_ok());
 }
 
 #[test]

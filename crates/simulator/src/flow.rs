@@ -102,7 +102,8 @@ pub struct FlowState<'a> {
     pub trace: Option<Box<FlowTrace>>,
 }
 
-/// The sender's device: this sender's packets in the path's first link.
+/// The sender's device: this sender's packets in the path's first link, as far as their departure
+/// is known.
 #[derive(Debug, Default)]
 pub struct Device {
     /// Departure time and size of each packet.
@@ -112,7 +113,10 @@ pub struct Device {
 impl Device {
     /// Adds a packet that leaves at `leaves`.
     pub fn put(&mut self, leaves: Instant, bytes: u32) {
-        self.packets.push_back((leaves, bytes));
+        let later = |packet: &&(Instant, u32)| packet.0 > leaves;
+        let behind = self.packets.iter().rev().take_while(later).count();
+        self.packets
+            .insert(self.packets.len() - behind, (leaves, bytes));
     }
 
     /// Bytes that left by `now`, since the previous call.

@@ -80,6 +80,8 @@ pub struct World<'a> {
     aside: Aside,
     /// Whether any sender has a device queue or stands at a proxy, or any application pauses.
     needs_wakeups: bool,
+    /// Links of shared media that are devices of senders with small queues.
+    radios: Vec<u32>,
     routes: Routes,
     graph: Graph,
     cloud: Option<Box<Crossed>>,
@@ -194,6 +196,9 @@ impl<'a> World<'a> {
         state.reschedule(&mut self.agendas);
         if state.link.has_dropped() {
             self.note_dropped(index);
+        }
+        if !self.radios.is_empty() {
+            self.note_sent();
         }
     }
 
@@ -516,6 +521,9 @@ impl<'a> World<'a> {
         if late {
             self.note_dropped(link);
         }
+        if !self.radios.is_empty() {
+            self.note_sent();
+        }
     }
 
     /// Ensures that the flow's calendar entry on its receiver's side is no later than the receiver's
@@ -571,6 +579,7 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn note_dropped(&mut self, link: u32) {
         while let Some(dropped) = self.links[link as usize].link.take_dropped() {
+            self.note_dropped_by_device(link, &dropped);
             self.note_drop(dropped.at, dropped.packet);
         }
     }

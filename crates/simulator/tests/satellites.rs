@@ -6,12 +6,12 @@ mod common;
 
 use common::{algorithm, run};
 use network::access::LeoConfig;
-use network::{AccessConfig, LossConfig, QueueLimit, Service};
+use network::{AccessConfig, Ecn, Link, LossConfig, Packet, QueueLimit, Service, Streams};
 use scenario::{AckPolicy, Flow, PathModel, Scenario};
 use simulator::RunOptions;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use units::{Bytes, Duration, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 fn baseline(path: PathModel, seconds: u64) -> Scenario {
     let mut flow = Flow::new(algorithm("cubic+standard"));
@@ -150,6 +150,38 @@ fn the_return_delay_has_a_period_of_two_seconds() {
         let peak = peak(name, 16);
         assert!((peak - 0.5).abs() <= 0.15, "{name} {peak}");
     }
+}
+
+/// The return delay of `geo` falls by at most pi x 0.48 s / 2 s = 0.754 per second, so that ACKs
+/// sent a millisecond apart arrive at least 0.246 ms apart. In the simple form, whose delay swings by
+/// 0.7 s, ACKs catch up with those before them.
+#[test]
+fn the_return_delay_of_geo_falls_more_slowly_than_time_passes() {
+    let closest_ms = |name: &str| {
+        let mut reverse = PathModel::resolve(name).unwrap().reverse;
+        // The swing alone, without the wait for a frame.
+        reverse.service = Service::Unlimited;
+        let mut link = Link::new(&reverse, Streams::new(1).stream("path.reverse"));
+        for ms in 0..4_000_u64 {
+            let packet = Packet {
+                size: 52,
+                flow: 0,
+                ecn: Ecn::NotEct,
+                payload: ms,
+            };
+            link.push(Instant::from_millis(ms), packet);
+        }
+        let mut arrivals = Vec::new();
+        while let Some((at, _)) = link.pop(Instant::from_secs(60)) {
+            arrivals.push(at.as_nanos() as f64 / 1e6);
+        }
+        assert_eq!(arrivals.len(), 4_000);
+        let gaps = arrivals.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.fold(f64::MAX, f64::min)
+    };
+    let closest = closest_ms("geo");
+    assert!((0.245..0.250).contains(&closest), "{closest}");
+    assert_eq!(closest_ms("geo-reduced"), 0.0);
 }
 
 /// Kachooei 2024, table 5.1: capacity 0.4 (0.1) s, first loss 0.6 (0.1) s, means of 77 runs; every

@@ -22,6 +22,7 @@ import polars as pl
 
 from slowstart import InputError, __version__
 from slowstart.output import replace_file, sync_file, sync_folder, writing
+from slowstart.planning import is_random
 from slowstart.run_store import read_mark
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
@@ -148,6 +149,21 @@ class Findings:
         return entries
 
     @cached_property
+    def equal_runs(self) -> list[str]:
+        """A sentence for each experiment with simulations in which nothing is random."""
+        said = []
+        for (name, stack), jobs in self.jobs.items():
+            several = [job for job in jobs if job.runs > 1]
+            fixed = sum(not is_random(job.scenario) for job in several)
+            if stack == "simulated" and fixed:
+                which = name if fixed == len(jobs) else f"{fixed} of {len(jobs)} cells of {name}"
+                said.append(
+                    f"Nothing is random in {which}: the simulated runs of a cell are equal, and "
+                    "one would do."
+                )
+        return said
+
+    @cached_property
     def answer(self) -> list[str]:
         """The study's answer to its question, from these runs; empty if it gives none."""
         if self.study.answer is None:
@@ -164,24 +180,27 @@ class Findings:
         """The number of verdicts of each kind on independent claims."""
         return self.totals_of(judging.INDEPENDENT)
 
-    def totals_of(self, standing: str) -> dict[str, int]:
-        """The number of verdicts of each kind on claims of a standing."""
-        words = [each.word for each in self.verdicts if each.claim.standing == standing]
+    def totals_of(self, standing: str, stack: Stack | None = None) -> dict[str, int]:
+        """The number of verdicts of each kind on claims of a standing, by default on all stacks."""
+        words = [
+            each.word
+            for each in self.verdicts
+            if each.claim.standing == standing and stack in (None, each.stack)
+        ]
         return {word: words.count(word) for word in judging.WORDS}
 
-    @property
-    def counted(self) -> str:
-        """The totals in a sentence."""
-        totals = self.totals
+    def counted_on(self, stack: Stack) -> str:
+        """The totals of a stack in a sentence."""
+        totals = self.totals_of(judging.INDEPENDENT, stack)
         decided = {word: count for word, count in totals.items() if count}
         parts = [f"{count} {_SAID[word][count > 1]}" for word, count in decided.items()]
         return f"Of {sum(totals.values())} independent claims {', '.join(parts)}."
 
     @property
     def dependent(self) -> dict[str, int]:
-        """The number of verdicts that leave the totals, by standing."""
+        """The number of claims that leave the totals, by standing."""
         counts = {
-            standing: sum(self.totals_of(standing).values())
+            standing: sum(self.totals_of(standing, self.stacks[0]).values())
             for standing in judging.STANDINGS
             if standing != judging.INDEPENDENT
         }

@@ -13,7 +13,14 @@ from rich.text import Text
 from slowstart import __version__
 from slowstart.studies import headline
 from slowstart.studies.bands import plain
-from slowstart.studies.claims import AGREES, CANNOT_TEST, DIFFERS, NOT_IDENTIFIED, STANDINGS
+from slowstart.studies.claims import (
+    AGREES,
+    CANNOT_TEST,
+    DIFFERS,
+    INDEPENDENT,
+    NOT_IDENTIFIED,
+    STANDINGS,
+)
 from slowstart.tables import console, write_plain
 
 if TYPE_CHECKING:
@@ -161,12 +168,14 @@ def _plain_claims(findings: Findings) -> tuple[list[str], list[list[str]]]:
 def _show_totals(out: Console, findings: Findings) -> None:
     from slowstart.studies.page import claims_table
 
-    totals = findings.totals
-    counted = (
-        f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[NOT_IDENTIFIED]} are not "
-        f"identified, {totals[CANNOT_TEST]} cannot be tested"
-    )
-    out.print(counted, soft_wrap=True)
+    for stack in findings.stacks:
+        totals = findings.totals_of(INDEPENDENT, stack)
+        counted = (
+            f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[NOT_IDENTIFIED]} are not "
+            f"identified, {totals[CANNOT_TEST]} cannot be tested"
+        )
+        name = f"{stack}: " if len(findings.stacks) > 1 else ""
+        out.print(f"{name}{counted}", soft_wrap=True)
     if findings.dependent:
         left = "; ".join(
             f"{count} ({STANDINGS[standing]})" for standing, count in findings.dependent.items()
@@ -180,6 +189,8 @@ def _show_totals(out: Console, findings: Findings) -> None:
     wrong = [row["claim"].name for row in differing if not row["explanation"].holds]
     if wrong and not findings.quick:
         out.print(Text(f"The explanation does not hold in these runs: {_few(wrong)}"))
+    for sentence in findings.equal_runs:
+        out.print(sentence, markup=False, soft_wrap=not sys.stdout.isatty())
     if findings.quick:
         out.print("This was a quick run: fewer repetitions, so the verdicts are provisional.")
 

@@ -76,8 +76,8 @@ described! {
         impatient: bool = false => Key::of(Kind::Switch);
         /// TCP Small Queues (sk_pacing_shift): the first link of the path is the sender's own
         /// device, and at most the bytes that the pacing rate sends in 2^-N seconds wait in it. The
-        /// device needs a drop-tail or random-above queue and is not Wi-Fi. Linux has 10 (1 ms);
-        /// Wi-Fi drivers relax it to 8 or 7.
+        /// device is Wi-Fi, or has a drop-tail or random-above queue. Linux has 10 (1 ms), and 7
+        /// (8 ms) where the device is Wi-Fi.
         small_queue: Option<u8> = None
             => Key::of(Kind::Integer(1, MAX_PACING_SHIFT)).usually("no device queue");
         /// Whether an idle time longer than the RTO reduces the window.

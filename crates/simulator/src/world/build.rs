@@ -65,6 +65,7 @@ impl<'a> World<'a> {
                 let pauses = matches!(flow.application, Application::Pausing { .. });
                 pauses || flow.small_queue.is_some()
             }) || !scenario.path.proxies.is_empty(),
+            radios: Vec::new(),
             routes: Routes::default(),
             graph: Graph::default(),
             cloud: None,
@@ -120,6 +121,7 @@ impl<'a> World<'a> {
             let state = FlowState::new(config, place);
             world.flows.measured.push(state);
         }
+        world.watch_devices();
         // Shorter busy periods mark no flow's capacity point.
         let over_path = |flow: &&FlowState<'_>| world.routes.contains(flow.data, FORWARD);
         let base_rtts = world.flows.measured.iter().filter(over_path);

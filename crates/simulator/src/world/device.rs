@@ -1,9 +1,35 @@
 //! Senders that wait for their device or stand at a proxy, and applications that pause.
+//!
+//! A link that knows on arrival when a packet leaves is a device with a schedule. A shared medium
+//! (Wi-Fi) reports each packet at the start of the frame that carries it: it leaves the device once
+//! the frame is acknowledged, as a driver frees a packet when its transmission is complete.
+
+use network::{DropReason, Dropped};
+use units::Instant;
 
 use super::World;
+use crate::carried::{Carried, HANDSHAKE_ACK_SIZE};
 use crate::routes::Hop;
 
 impl World<'_> {
+    /// Lets the media that are devices of senders report their packets.
+    pub(super) fn watch_devices(&mut self) {
+        for flow in 0..self.flows.measured.len() {
+            let state = &self.flows.measured[flow];
+            if state.device.is_none() {
+                continue;
+            }
+            let link = self.routes.link(state.data);
+            let Some(device) = self.links.get_mut(link as usize) else {
+                continue;
+            };
+            if device.link.decides_late() && !self.radios.contains(&link) {
+                device.link.keep_sent();
+                self.radios.push(link);
+            }
+        }
+    }
+
     /// Reports to a sender the bytes that its device has sent, or gives it what has arrived at its
     /// proxy.
     #[cold]
@@ -23,8 +49,13 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn schedule_wakeup(&mut self, flow: u32) {
+        self.flows.get_mut(flow).pause(self.now);
+        self.keep_device(flow);
+    }
+
+    /// Schedules the wake-up of a sender that waits for its device.
+    fn keep_device(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        state.pause(self.now);
         let deadline = state.device_deadline();
         let side = state.sender_side;
         if deadline < state.scheduled[side] {
@@ -36,14 +67,52 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn fill_device(&mut self, flow: u32, route: Hop, bytes: u32) {
-        let link = self.routes.link(route);
-        let leaves = self.links[link as usize].link.busy_until();
+        let link = &self.links[self.routes.link(route) as usize].link;
+        let (leaves, is_radio) = (link.busy_until(), link.decides_late());
         let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)
-            && leaves > self.now
+            && (is_radio || leaves > self.now)
         {
-            device.put(leaves, bytes);
+            if !is_radio {
+                device.put(leaves, bytes);
+            }
             endpoints.sender.handle_queued(u64::from(bytes));
+        }
+    }
+
+    /// Takes the reports of all radios.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_sent(&mut self) {
+        for place in 0..self.radios.len() {
+            let link = self.radios[place];
+            while let Some(sent) = self.links[link as usize].link.take_sent() {
+                self.leaves_radio(link, sent.flow, sent.at, sent.bytes);
+            }
+        }
+    }
+
+    /// A queue discipline of a radio has dropped a packet. One that the radio gave up is among its
+    /// reports.
+    #[cold]
+    pub(super) fn note_dropped_by_device(&mut self, link: u32, dropped: &Dropped<Carried>) {
+        if dropped.reason != DropReason::Loss && self.radios.contains(&link) {
+            let packet = &dropped.packet;
+            if !packet.payload.is_ack() {
+                self.leaves_radio(link, packet.flow, dropped.at.max(self.now), packet.size);
+            }
+        }
+    }
+
+    fn leaves_radio(&mut self, link: u32, flow: u32, at: Instant, bytes: u32) {
+        let state = self.flows.get_mut(flow);
+        let Some(device) = &mut state.device else {
+            return;
+        };
+        // A pure ACK never counts, and data is longer.
+        if bytes > HANDSHAKE_ACK_SIZE && self.routes.link(state.data) == link {
+            device.put(at, bytes);
+            self.keep_device(flow);
         }
     }
 }

@@ -154,7 +154,8 @@ impl Sender {
                 return false;
             }
             burst = limit.min(full);
-        } else if self.pacer.is_on() {
+        } else if self.pacer.is_on() || self.config.small_queue.is_some() {
+            // Each segment is a packet of its own, for which the pacer or the device is asked.
             burst = 1;
         }
         if self.pacer.is_on() {

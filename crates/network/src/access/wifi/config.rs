@@ -139,6 +139,9 @@ described! {
         aggregation: bool = true => Key::of(Kind::Switch);
         /// The longest frame.
         max_frame: Duration = LONGEST_FRAME => Key::of(Kind::Time(SHORTEST_FRAME, LONGEST_FRAME));
+        /// Whether a driver assembles its next frame while one is on the air, so that packets that
+        /// come later wait for the frame after it.
+        assembled_ahead: bool = false => Key::of(Kind::Switch).only_if_said();
         /// Slots between SIFS and backoff; 2 for a, b and g.
         aifsn: u32 = 3 => Key::of(Kind::Integer(1, 15));
         /// The first contention window, in slots less one; 31 for b.

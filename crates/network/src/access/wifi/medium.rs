@@ -20,7 +20,7 @@ use crate::aqm::{Managed, Waiting};
 use crate::busy::Busy;
 use crate::medium::{Medium, Passage, StationConfig};
 use crate::random::{Chance, Purpose, numbered};
-use crate::{AirCounters, Counters, DropReason, Dropped, Packet};
+use crate::{AirCounters, Counters, DropReason, Dropped, Packet, Sent};
 
 /// Calls within this time of each other are frequent.
 const OFTEN: Duration = Duration::from_millis(100);
@@ -297,6 +297,14 @@ impl<T: Payload> Medium<T> for Air<T> {
 
     fn take_dropped(&mut self, station: usize) -> Option<Dropped<T>> {
         self.ports[station].queue.fate.dropped.pop_front()
+    }
+
+    fn keep_sent(&mut self, station: usize) {
+        self.ports[station].sent.get_or_insert_default();
+    }
+
+    fn take_sent(&mut self, station: usize) -> Option<Sent> {
+        self.ports[station].sent.as_mut()?.pop_front()
     }
 
     fn busy(&self, station: usize) -> &Busy {

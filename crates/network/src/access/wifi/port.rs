@@ -29,7 +29,7 @@ use crate::aqm::{Managed, Waiting};
 use crate::busy::Busy;
 use crate::medium::Passage;
 use crate::random::unit;
-use crate::{DropReason, Dropped};
+use crate::{DropReason, Dropped, Sent};
 
 /// A packet between the queue and the receiver's host.
 #[derive(Debug)]
@@ -71,6 +71,8 @@ pub(super) struct Port<T> {
     errors: ChaCha8Rng,
     retries: u32,
     airtime_limit: Option<Duration>,
+    /// Packets at the front of the driver that are the next frame, if that is assembled ahead.
+    staged: Option<usize>,
     /// IP bytes below the queue, and the part that becomes free at the end of the present frame.
     below: u64,
     freed: u64,
@@ -81,6 +83,8 @@ pub(super) struct Port<T> {
     /// Whether the last frame left packets queued.
     was_full: bool,
     pub(super) lost: u64,
+    /// The packets that it is done with, if anyone asks.
+    pub(super) sent: Option<VecDeque<Sent>>,
 }
 
 impl<T> Port<T> {
@@ -93,6 +97,7 @@ impl<T> Port<T> {
         Self {
             contender: Contender::new(config, backoff),
             airtime_limit: (!queue.is_plain()).then_some(config.airtime_limit),
+            staged: config.assembled_ahead.then_some(0),
             queue,
             driver: VecDeque::new(),
             flying: VecDeque::new(),
@@ -108,6 +113,7 @@ impl<T> Port<T> {
             busy: Busy::default(),
             was_full: false,
             lost: 0,
+            sent: None,
         }
     }
 
@@ -221,7 +227,12 @@ impl<T> Port<T> {
                 self.frame.push(place);
             }
         }
-        while !is_full && self.flying.len() < phy.window {
+        // A frame that was assembled ahead has no other packets.
+        let mut most = match self.staged {
+            Some(count) if count > 0 => count,
+            _ => usize::MAX,
+        };
+        while !is_full && most > 0 && self.flying.len() < phy.window {
             if self.driver.is_empty() && (self.airtime_limit.is_some() || !self.take(now)) {
                 break;
             }
@@ -237,9 +248,31 @@ impl<T> Port<T> {
                     received: false,
                 });
                 self.outstanding += 1;
+                most -= 1;
             }
         }
+        if self.staged.is_some() {
+            self.stage(now, room, phy);
+        }
         (!self.frame.is_empty()).then(|| (self.frame.len(), phy.frame_time(mcs, bytes)))
+    }
+
+    /// Assembles the next frame from the packets that wait now, up to `room` bytes.
+    fn stage(&mut self, now: Instant, room: u64, phy: &Phy) {
+        let (mut count, mut bytes) = (0, 0);
+        while count < phy.window {
+            let is_below =
+                count < self.driver.len() || self.airtime_limit.is_none() && self.take(now);
+            let Some(next) = self.driver.get(count).filter(|_| is_below) else {
+                break;
+            };
+            bytes += phy.frame_bytes(next.packet.size);
+            if count > 0 && bytes > room {
+                break;
+            }
+            count += 1;
+        }
+        self.staged = Some(count);
     }
 
     /// Sends the frame, with a `loss` rate for packets of 1500 bytes, or so that nothing arrives.
@@ -248,6 +281,7 @@ impl<T> Port<T> {
         let mut received = 0;
         let mut given_up = 0;
         let mut of_size = (0, 0.0);
+        let reported = self.sent.as_ref().map_or(0, VecDeque::len);
         for &place in &self.frame {
             let Some(flying) = self.flying.get_mut(place) else {
                 continue;
@@ -255,7 +289,7 @@ impl<T> Port<T> {
             let Some(waiting) = &flying.waiting else {
                 continue;
             };
-            let size = waiting.packet.size;
+            let (size, flow) = (waiting.packet.size, waiting.packet.flow);
             flying.received = loss.is_some_and(|loss| {
                 if loss < LEAST_LOSS {
                     return true;
@@ -268,19 +302,27 @@ impl<T> Port<T> {
             });
             if flying.received {
                 received += 1;
-                self.freed += u64::from(size);
-                continue;
-            }
-            flying.attempts += 1;
-            if flying.attempts > self.retries
-                && let Some(waiting) = flying.waiting.take()
-            {
+            } else {
+                flying.attempts += 1;
+                if flying.attempts <= self.retries {
+                    continue;
+                }
+                let Some(waiting) = flying.waiting.take() else {
+                    continue;
+                };
                 given_up += 1;
-                self.freed += u64::from(size);
                 self.queue.fate.dropped.push_back(Dropped {
                     at: times.begin,
                     reason: DropReason::Loss,
                     packet: waiting.packet,
+                });
+            }
+            self.freed += u64::from(size);
+            if let Some(sent) = &mut self.sent {
+                sent.push_back(Sent {
+                    at: Instant::MAX,
+                    flow,
+                    bytes: size,
                 });
             }
         }
@@ -291,6 +333,11 @@ impl<T> Port<T> {
         } else {
             times.unanswered
         };
+        if let Some(sent) = &mut self.sent {
+            sent.iter_mut()
+                .skip(reported)
+                .for_each(|sent| sent.at = end);
+        }
         let is_full = self.has_waiting();
         self.busy.extend(times.begin, end, !self.was_full);
         self.was_full = is_full;

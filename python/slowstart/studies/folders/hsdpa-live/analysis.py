@@ -164,4 +164,4 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
                 f"On the {direction}, goodput, RTT, retransmissions and timeouts over those of "
                 f"NewReno: {'; '.join(parts)} (published: {claimed})."
             )
-    return [*sentences, findings.counted]
+    return [*sentences, findings.counted_on(stack)]

@@ -181,7 +181,7 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
             if found is not None:
                 parts.append(f"{name} {float(found):.2f} s ({value:.2f} s)")  # type: ignore[arg-type]
         sentences.append(f"{words} take (published): {', '.join(parts)}.")
-    return [*sentences, findings.counted]
+    return [*sentences, findings.counted_on(stack)]
 
 
 _NAMES = ("slow start alone", "HyStart", "the authors' HyStart++", "SUSS")

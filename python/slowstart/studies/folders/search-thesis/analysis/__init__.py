@@ -94,7 +94,7 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
             gains.append(f"{network.upper()} {float(medians[0]) / float(medians[1]):.2f}")  # type: ignore[arg-type]
     if gains:
         sentences.append(f"Its throughput over HyStart's is {', '.join(gains)} (published: more).")
-    return [*sentences, findings.counted]
+    return [*sentences, findings.counted_on(stack)]
 
 
 def closed(_: Findings, __: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
