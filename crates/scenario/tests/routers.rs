@@ -142,7 +142,7 @@ fn refusals() {
         ),
         (
             "router_support = { kind = 'rcp', overstate = 0.5 }",
-            "the range is 1 to 1000",
+            "expected a number from 1 to 1000",
         ),
         (
             "router_support = { alpha = '50 %' }",

@@ -180,6 +180,15 @@ fn receivers_that_misbehave() {
     // One that complies is not mentioned.
     let shown = serde_json::to_value(load(&text("")).unwrap()).unwrap();
     assert!(shown["flows"][0].get("misbehavior").is_none());
+    // Background traffic complies.
+    let error = load(&text(
+        "[[traffic]]\nkind = 'bulk'\nmisbehavior = { divide = 2 }",
+    ))
+    .unwrap_err();
+    assert!(
+        error.starts_with("f.toml:7:1: unknown key \"misbehavior\" in [[traffic]]"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -206,7 +215,6 @@ fn refusals() {
         ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = { divide = 2, wait = '1 ms' }", "f.toml:4:29: wait needs a stretch of 2 segments or more".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = { stretch = 2, optimistic = '1 Mbit/s' }", "f.toml:4:17: a receiver with optimistic ACKs follows their rate: leave out stretch".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nack_policy = 'every-segment'\nmisbehavior = { stretch = 2 }", "f.toml:4:1: a receiver that acknowledges every segment does not stretch its ACKs: leave out ack_policy or the stretch of misbehavior".to_owned()),
-        ("[[traffic]]\nkind = 'bulk'\nmisbehavior = { divide = 2 }", "f.toml:4:1: unknown key \"misbehavior\" in [[traffic]]".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nreceive_buffer = '2 GB'", "f.toml:4:1: receive_buffer = \"2 GB\": it is from 2.896 kB to 1.07372544 GB".to_owned()),
         ("path.aqm = 'fq-codel'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nsmall_queue = 10", "f.toml: the flow \"cubic+hystart\" has a small_queue, for which its device, the path's first link, is Wi-Fi or has a drop-tail queue that knows on arrival when a packet leaves: no other aqm, no dama".to_owned()),
         ("rate = '1 Mbit/s'", "f.toml:2:1: unknown key \"rate\" in the scenario; put it under [path]".to_owned()),

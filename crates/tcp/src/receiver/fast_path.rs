@@ -12,8 +12,8 @@
 //! ([`Receiver::look_ahead`]) and withdraws it at the beginning of any other. While it is set:
 //!
 //! - No data lies beyond a hole. No SACK block is listed, no ACK is compressed, and no SYN-ACK or
-//!   early ACK waits. The receiver complies. The buffer holds nothing but the segment itself, so the window that an ACK
-//!   advertises depends on the space and the limit (`rcv_ssthresh`) only.
+//!   early ACK waits. The receiver complies. The buffer holds nothing but the segment itself, so the
+//!   window that an ACK advertises depends on the space and the limit (`rcv_ssthresh`) only.
 //! - The ACKs are not thinned. The stream has not ended. Neither a pushed nor a small segment waits for its ACK.
 //! - Data has arrived before, so that the ATO is set and both round-trip measurements have begun.
 //!
