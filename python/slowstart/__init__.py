@@ -27,6 +27,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, overload
 
+from slowstart import labels as names_of_flows
 from slowstart._native import (
     Result,
     Scenario,
@@ -80,13 +81,14 @@ def compare(
     pacing: bool = False,
     flows: int = 1,
     stagger: str | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> list[Scenario]:
     """Makes one scenario for each pair of path and algorithm, with all other settings equal.
 
     Args:
         path: Presets (:func:`paths`), ``trace:FILE``, or path files; one or several.
         algorithm: ``avoidance+startup[:option=value,...]`` or a monolithic congestion control; one
-            or several. See :func:`algorithms`.
+            or several. See :func:`algorithms`. ``"Ours=cubic+search:threshold=30"`` has a label.
         size: Amount of data that each flow sends, with unit (``"20 MB"``). Give either this or
             ``duration``.
         duration: Time for which each flow sends, with unit (``"10 s"``).
@@ -97,12 +99,17 @@ def compare(
         pacing: Pace segments as Linux's ``fq`` does.
         flows: Number of flows in each run.
         stagger: Time between the starts of consecutive flows, with unit.
+        labels: Further labels, ``{"Ours": "cubic+search:threshold=30"}``: tables, figures and
+            results then show ``Ours`` as the name of its flows.
 
     Raises:
         InputError: An argument is unknown, out of range, or given twice.
     """
     paths_given = [path] if isinstance(path, str) else list(path)
-    algorithms_given = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+    given_labels: list[str | None]
+    algorithms_given, given_labels = names_of_flows.split(
+        [algorithm] if isinstance(algorithm, str) else list(algorithm)
+    )
     if not paths_given:
         raise InputError("no path given: name at least one")
     for name, given, example in (
@@ -149,7 +156,13 @@ def compare(
                 )
             seen[key] = (place, given)
         scenarios += made
-    return scenarios
+    known = [each.flows[0] for each in scenarios[: len(algorithms_given)]]
+    shown = names_of_flows.names(known, given_labels)
+    for name, label in names_of_flows.by_name(labels or {}, known).items():
+        if name in shown or label in shown.values():
+            raise InputError(f"the label {label} of {name} is given twice")
+        shown[name] = label
+    return names_of_flows.labelled(scenarios, shown)
 
 
 @overload
@@ -164,6 +177,7 @@ def run(
     stack: Stack = "simulated",
     force: bool = False,
     switch_hystart: bool = False,
+    labels: Mapping[str, str] | None = None,
 ) -> Result: ...
 
 
@@ -175,6 +189,7 @@ def run(
     threads: int | None = None,
     runs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Table: ...
 
 
@@ -189,6 +204,7 @@ def run(
     stack: Stack = "simulated",
     force: bool = False,
     switch_hystart: bool = False,
+    labels: Mapping[str, str] | None = None,
 ) -> Result | Table:
     """Runs scenarios and returns their measurements.
 
@@ -216,6 +232,9 @@ def run(
             (``Result.untrusted``). Without it they appear in the result document only.
         switch_hystart: Allow switching HyStart off for the whole machine during each kernel run
             of ``cubic+standard``.
+        labels: ``{"Ours": "cubic+search:threshold=30"}``: tables, also in files, show ``Ours`` as
+            the name of the flows that are named after this algorithm. The column ``scenario``
+            tells several scenarios apart (``Scenario.with_names`` gives one another name).
 
     Raises:
         InputError: The kernel or the user's privileges are insufficient for the stack, or a file
@@ -229,6 +248,10 @@ def run(
     scenarios = [scenario] if isinstance(scenario, Scenario) else list(scenario)
     if not scenarios:
         raise InputError("no scenario given: give at least one")
+    if labels:
+        named = [name for each in scenarios for name in each.flows]
+        shown = names_of_flows.by_name(labels, named)
+        scenarios = names_of_flows.labelled(scenarios, shown)
     if to is not None:
         if stack != "simulated" or traces or force or switch_hystart:
             raise InputError(
@@ -283,6 +306,7 @@ def sweep(
     threads: int | None = None,
     on: str | None = None,
     progress: Callable[[int, int], object] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Sweep:
     """Runs a scenario over values of its keys, as ``slowstart sweep`` does, and resumes.
 
@@ -307,6 +331,8 @@ def sweep(
         on: The address of a Dask scheduler (``tcp://host:8786``), whose workers make the runs.
         progress: Called from time to time with the number of finished runs and of all that were
             missing.
+        labels: ``{"Ours": "cubic+search:threshold=30"}``, next to those of the definition: what
+            tables and figures show instead of an algorithm. The runs stay the same.
 
     Returns:
         The sweep. ``table`` is the table of flows (polars), ``to_xarray()`` the same as arrays.
@@ -319,5 +345,5 @@ def sweep(
 
     return sweeps.sweep(
         definition, folder=folder, runs=runs, shard=shard, threads=threads, on=on,
-        progress=progress,
+        progress=progress, labels=labels,
     )  # fmt: skip

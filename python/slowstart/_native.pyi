@@ -286,6 +286,16 @@ class Scenario:
         """
 
     @staticmethod
+    def from_tomls(
+        texts: Sequence[str], *, name: str = "text", folder: str | PathLike[str] = "", seed: int
+    ) -> list[Scenario]:
+        """The scenarios of many texts, each with one run and this seed; on all cores."""
+
+    @staticmethod
+    def definitions(scenarios: Sequence[Scenario]) -> list[str]:
+        """``definition()`` of each scenario; on all cores."""
+
+    @staticmethod
     def compare(
         path: str,
         algorithms: Sequence[str],
@@ -304,6 +314,20 @@ class Scenario:
 
     def with_runs(self, *, runs: int | None = None, seed: int | None = None) -> Scenario:
         """The same scenario with another number of runs or another first seed."""
+
+    def with_names(self, name: str | None = None, *, flows: Mapping[str, str] = {}) -> Scenario:
+        """The same scenario with another name, and other names of its flows.
+
+        The column ``scenario`` of every table has the scenario's name, and ``name`` that of the
+        flow.
+
+        Args:
+            name: Its name; unchanged if ``None``.
+            flows: New names of flows, by the present ones.
+        """
+
+    def with_algorithms(self, algorithms: Mapping[str, str]) -> Scenario:
+        """The same scenario with other algorithms of its flows, by their names, which stay."""
 
     @property
     def name(self) -> str:

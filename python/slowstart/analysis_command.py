@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from slowstart.command_options import Json  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError
 from slowstart.output import SCENARIO, output_file
 
@@ -128,7 +129,7 @@ def analyze(
         typer.Option(metavar="FILE", show_default=False,
                      help="Write the path that the connection shows as a scenario (.toml)."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="DIR", show_default=False,

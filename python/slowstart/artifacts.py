@@ -77,7 +77,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     painter = _Painter(folder, plan)
-    painter.notes += [*plan.notes, *runs.notes]
+    painter.notes += [*tables.remarks(overview, plan.steady), *plan.notes, *runs.notes]
     kernel = None
     if plan.kernel:
         painter.notes.append(
@@ -130,7 +130,9 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         pl.col("startup_queue_max_packets").is_not_null() & pl.col("path").is_in(judged)
     )
     block = report.Block(
-        exits.sentences(simulated, paths, cost), exits.rows(simulated, paths, cost)
+        exits.sentences(simulated, paths, cost),
+        exits.rows(simulated, paths, cost),
+        exits.columns(cost),
     )
     report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel)
 
@@ -275,9 +277,7 @@ class _Painter:
             first = flows["run"][0]
             columns.append(
                 plots.Evolution(
-                    title=self._plan.name(
-                        scenario.flows[0] if len(set(scenario.flows)) == 1 else scenario.name
-                    ),
+                    title=scenario.flows[0] if len(set(scenario.flows)) == 1 else scenario.name,
                     flows=flows.filter(pl.col("run") == first).to_dicts(),
                     flow_traces=pl.DataFrame(one.flow_traces()).filter(pl.col("run") == first),
                     link_traces=pl.DataFrame(one.link_traces()).filter(pl.col("run") == first),

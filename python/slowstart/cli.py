@@ -31,6 +31,7 @@ from slowstart import (
     traces_command,
     vm_command,
 )
+from slowstart.command_options import Json  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError, RunError, complain
 from slowstart.evaluation import command as evaluation
 from slowstart.fidelity import command as fidelity
@@ -136,7 +137,7 @@ def _list(
     topic: Annotated[
         Topic | None, typer.Argument(help="What to list [default: everything].")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the available algorithms, paths, networks, scenarios and studies."""
     from slowstart import listing
@@ -169,7 +170,7 @@ def _conformance(
         typer.Argument(metavar="FILE...", help="Vectors, or folders of vectors (*.vec).",
                        show_default=False),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
 ) -> int:  # fmt: skip
     """Run conformance vectors against the algorithms they name."""
     from slowstart import vectors

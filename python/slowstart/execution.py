@@ -14,7 +14,6 @@ from slowstart import run
 from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
 from slowstart.errors import InputError, RunError, complain
 from slowstart.figure_style import Look, using
-from slowstart.labels import labelled
 from slowstart.progress import Meter
 
 if TYPE_CHECKING:
@@ -136,12 +135,8 @@ def execute(
         with Meter("running", quiet=quiet) as meter:
             runs = planning.execute(
                 plan,
-                lambda keep, progress: labelled(
-                    how.run(plan.scenarios, keep, progress), plan.labels
-                ),
-                lambda *given, **more: labelled(
-                    run(*given, threads=how.threads, **more), plan.labels
-                ),
+                lambda keep, progress: how.run(plan.scenarios, keep, progress),
+                lambda *given, **more: run(*given, threads=how.threads, **more),
                 meter,
             )
         _say_untrusted(plan.scenarios, runs.main, how.force)
@@ -208,7 +203,7 @@ def _print_tables(plan: Plan, overview: dict[str, Any]) -> None:
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     tables.show(overview, paths)
     out = tables.console()
-    for sentence in (*tables.remarks(overview), *plan.notes, *plan.remarks):
+    for sentence in (*tables.remarks(overview, plan.steady), *plan.notes, *plan.remarks):
         out.print(sentence, markup=False)
     _say_unfinished(plan.scenarios, overview["paths"])
 
@@ -237,7 +232,7 @@ def _print_costs(plan: Plan, runs: Runs) -> None:
     words = exits.sentences(flows, paths, cost)
     for path, cells in exits.rows(flows, paths, cost).items():
         out.print(f"{tables.short(path)}: start-up", style="bold", markup=False)
-        tables.grid(out, [column.head for column in exits.COLUMNS], cells, left=2)
+        tables.grid(out, [column.head for column in exits.columns(cost)], cells, left=2)
         for sentence in words[path]:
             out.print(sentence, markup=False, soft_wrap=not sys.stdout.isatty())
         out.print()

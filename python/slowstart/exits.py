@@ -48,6 +48,23 @@ COLUMNS = (
         "exits by a test, before capacity, while the application limited the sender",
     ),
 )
+OTHERS = Column(
+    "harm to others",
+    "what the other flows and the background traffic suffer, against the same beside an ideal "
+    "exit: longer completion, RTT, and lost segments (means over the runs)",
+)
+
+
+def columns(cost: pl.DataFrame) -> list[Column]:
+    """The columns of :func:`rows`: with :data:`OTHERS` only if there are others."""
+    return [*COLUMNS, *([OTHERS] if has_others(cost) else [])]
+
+
+def has_others(cost: pl.DataFrame) -> bool:
+    """Whether flows beside those of the algorithms were measured."""
+    suffered = [name for name in ("others_fct_s", "others_rtt_ms", "others_lost")
+                if name in cost.columns]  # fmt: skip
+    return any(cost[name].is_not_null().any() for name in suffered)
 
 
 @dataclass(frozen=True)
@@ -96,9 +113,11 @@ def costs(scenarios: Sequence[Scenario], main: Result, oracles: Sequence[Result]
         flows = pl.DataFrame(each.flows())
         if not flows.is_empty():
             ideals[flows["path"][0], flows["algorithm"][0]] = each
+    if len(scenarios) == 1 and len(set(scenarios[0].flows)) > 1:
+        return _costs_of_flows(scenarios[0], main, oracles)
     rows = []
     for place, scenario in enumerate(scenarios):
-        against = ideal(scenario.flows[0])
+        against = ideal(scenario.resolved["flows"][0]["algorithm"])
         oracle = ideals.get((scenario.path, against))
         mine = main.select(place)
         judged = has_bottleneck(scenario.resolved["path"])
@@ -111,6 +130,37 @@ def costs(scenarios: Sequence[Scenario], main: Result, oracles: Sequence[Result]
             oracle_traffic=oracle.traffic(),
         )
         rows.append(found.with_columns(against=pl.lit(against)))
+    return pl.concat(rows) if rows else pl.DataFrame()
+
+
+def ideals(scenario: Scenario) -> list[Scenario]:
+    """The same scenario with an ideal exit of the flows of each name, the others unchanged."""
+    algorithms = {flow["name"]: flow["algorithm"] for flow in reversed(scenario.resolved["flows"])}
+    made = {name: ideal(algorithm) for name, algorithm in reversed(algorithms.items())}
+    return [
+        scenario.with_algorithms({name: against})
+        for name, against in made.items()
+        if against != algorithms[name]
+    ]
+
+
+def _costs_of_flows(scenario: Scenario, main: Result, oracles: Sequence[Result]) -> pl.DataFrame:
+    """The costs of a scenario with several flows: in each oracle, those of one name are ideal."""
+    flows = pl.DataFrame(main.flows())
+    rows = []
+    for each in oracles:
+        beside = pl.DataFrame(each.flows())
+        pairs = flows.select("flow", "name", "algorithm").unique("flow").join(
+            beside.select("flow", pl.col("algorithm").alias("against")).unique("flow"), on="flow"
+        )  # fmt: skip
+        changed = pairs.filter(pl.col("algorithm") != pl.col("against"))
+        if changed.is_empty() or not has_bottleneck(scenario.resolved["path"]):
+            continue
+        found = metrics.exit_cost(
+            flows, beside, traffic=main.traffic(), oracle_traffic=each.traffic(),
+            name=changed["name"][0],
+        )  # fmt: skip
+        rows.append(found.with_columns(against=pl.lit(changed["against"][0])))
     return pl.concat(rows) if rows else pl.DataFrame()
 
 
@@ -135,6 +185,22 @@ def _cost(row: Mapping[str, Any] | None) -> Cell:
     if row["cost_low_s"] is not None:
         detail = f"[{tables.number(row['cost_low_s'])}, {tables.number(row['cost_high_s'])}]"
     return Cell(signed(row["cost_s"]) + part, detail)
+
+
+def _harm(row: Mapping[str, Any] | None) -> Cell:
+    """What others suffer; empty without others."""
+    if row is None:
+        return Cell("-")
+    parts = []
+    if row["others_fct_s"] is not None:
+        parts.append(signed(row["others_fct_s"]))
+    if row["others_rtt_ms"] is not None:
+        parts.append(f"RTT {signed(row['others_rtt_ms'] / 1e3)}")
+    if row["others_lost"] is not None:
+        lost = 100 * row["others_lost"]
+        sign = "+" if lost > 0 else "-" if lost < 0 else ""
+        parts.append(f"lost {sign}{tables.number(abs(lost), 2)} %")
+    return Cell(parts[0], ", ".join(parts[1:])) if parts else Cell("-")
 
 
 def signed(value: float) -> str:
@@ -170,7 +236,7 @@ def row(flows: pl.DataFrame, path: Facts, cost: Mapping[str, Any] | None) -> lis
 def rows(
     flows: pl.DataFrame, paths: Mapping[str, Mapping[str, Any]], cost: pl.DataFrame
 ) -> dict[str, list[list[Cell]]]:
-    """The cells by path, for simulated flows.
+    """The cells by path, for simulated flows; :func:`columns` has their heads.
 
     Args:
         flows: The table of flows of a result.
@@ -179,8 +245,11 @@ def rows(
     """
     known = {(each["path"], each["name"]): each for each in cost.to_dicts()}
     found: dict[str, list[list[Cell]]] = {}
+    beside = has_others(cost)
     for (path, name), part in flows.group_by("path", "name", maintain_order=True):
-        cells = row(part, facts(paths[str(path)]), known.get((path, name)))
+        mine = known.get((path, name))
+        cells = row(part, facts(paths[str(path)]), mine)
+        cells += [_harm(mine)] if beside else []
         found.setdefault(str(path), []).append(cells)
     return found
 

@@ -1,28 +1,23 @@
-"""Labels of algorithms: names of one's own in tables, figures, reports and results."""
+"""Labels of algorithms: names of one's own in tables, figures, reports and results.
+
+A label is the name of a flow. A flow that its scenario does not name is named after its algorithm.
+"""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
+from slowstart._native import Scenario
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    import polars as pl
-
-    from slowstart import Result
-
-# Columns that hold the name of a flow.
-_NAMES = ("name", "flows")
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 def split(given: Sequence[str]) -> tuple[list[str], list[str | None]]:
-    """Splits the values of ``--algorithm`` into algorithms and their labels.
+    """Splits algorithms that may have a label into algorithms and labels.
 
-    In ``Ours=cubic+search:threshold=0.3`` the label stands before the first ``=``. An equals sign
+    In ``Ours=cubic+search:threshold=30`` the label stands before the first ``=``. An equals sign
     behind a colon belongs to an option.
 
     Raises:
@@ -37,13 +32,35 @@ def split(given: Sequence[str]) -> tuple[list[str], list[str | None]]:
             labels.append(None)
             continue
         label = before.strip()
-        if not label or not label.isprintable():
-            raise InputError(f"`{each}` has an empty label: write LABEL=ALGORITHM")
+        check(label, each)
         if label in labels:
             raise InputError(f"the label {label} is given twice: give each algorithm its own")
         algorithms.append(after.strip())
         labels.append(label)
     return algorithms, labels
+
+
+def check(label: object, given: str) -> None:
+    """Rejects what is not a label.
+
+    Raises:
+        InputError: It is empty, or no text.
+    """
+    if not isinstance(label, str) or not label.strip() or not label.isprintable():
+        shown = " ".join(given.split())
+        raise InputError(f"`{shown}` has an empty label: write LABEL=ALGORITHM")
+
+
+def canonical(algorithm: str) -> str:
+    """The canonical form of an algorithm, which names its flows.
+
+    Raises:
+        InputError: There is no such algorithm.
+    """
+    (made,) = Scenario.compare(
+        "wired", [algorithm], size="1 kB", runs=1, seed=1, initial_window=10, flows=1
+    )
+    return made.flows[0]
 
 
 def names(algorithms: Sequence[str], labels: Sequence[str | None]) -> dict[str, str]:
@@ -62,75 +79,43 @@ def names(algorithms: Sequence[str], labels: Sequence[str | None]) -> dict[str, 
     return found
 
 
+def by_name(labels: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
+    """The label of each algorithm by its canonical name, from algorithms by their labels.
+
+    Args:
+        labels: Such as ``{"Ours": "cubic+search:threshold=30"}``.
+        known: The canonical names that may have a label.
+
+    Raises:
+        InputError: A label is empty, two are of one algorithm, or its algorithm is not there.
+    """
+    there = list(dict.fromkeys(known))
+    given: dict[str, str] = {}
+    for label, algorithm in labels.items():
+        if not isinstance(algorithm, str):
+            raise InputError(f"the label {label} is of {algorithm!r}, which is not an algorithm")
+        check(label, f"{label}={algorithm}")
+        name = canonical(algorithm)
+        if name not in there:
+            raise InputError(
+                f"the label {label} is of {name}, which does not run (these do: {', '.join(there)})"
+            )
+        if name in given:
+            raise InputError(f"{name} has two labels, {given[name]} and {label}")
+        given[name] = label
+    return names(there, [given.get(each) for each in there])
+
+
+def labelled(scenarios: Sequence[Scenario], labels: Mapping[str, str]) -> list[Scenario]:
+    """The scenarios with labels in place of the flow names that are the keys of ``labels``."""
+    if not labels:
+        return list(scenarios)
+    return [each.with_names(flows=labels) for each in scenarios]
+
+
 def meanings(labels: Mapping[str, str]) -> list[str]:
     """A sentence that says which algorithm each label stands for; none without labels."""
     if not labels:
         return []
     words = ", ".join(f"{label} is {algorithm}" for algorithm, label in labels.items())
     return [f"Labels: {words}."]
-
-
-class _Labelled:
-    """A result with labels in place of names: in its tables, its overview and its document."""
-
-    def __init__(self, result: Result, labels: Mapping[str, str]) -> None:
-        self._result = result
-        self._labels = labels
-
-    def __len__(self) -> int:
-        return len(self._result)
-
-    def __getattr__(self, table: str) -> Any:
-        made = getattr(self._result, table)
-        return made if table == "untrusted" else lambda: self._renamed(made())
-
-    def select(self, index: int) -> _Labelled:
-        return _Labelled(self._result.select(index), self._labels)
-
-    def to_json(self) -> str:
-        document = json.loads(self._result.to_json())
-        scenario = document["scenario"]
-        for each in scenario.get("scenarios", [scenario]):
-            self._rename(each["flows"])
-            each["name"] = self._labels.get(each["name"], each["name"])
-        for run in document["runs"]:
-            self._rename(run["flows"])
-        self._rename(document["summary"])
-        return json.dumps(document, indent=2, ensure_ascii=False)
-
-    def write_json(self, file: str | os.PathLike[str]) -> None:
-        with open(file, "x", encoding="utf-8") as opened:  # noqa: PTH123 (a name of any kind)
-            opened.write(self.to_json() + "\n")
-
-    def overview(self) -> str:
-        overview = json.loads(self._result.overview())
-        for rows in overview.values():
-            if isinstance(rows, list):
-                self._rename([row for row in rows if isinstance(row, dict)])
-        return json.dumps(overview)
-
-    def _rename(self, rows: Sequence[dict[str, Any]]) -> None:
-        for row in rows:
-            for column in _NAMES:
-                if isinstance(row.get(column), str):
-                    row[column] = self._text(row[column])
-
-    def _text(self, text: str) -> str:
-        """A name, or the names of a run's flows with spaces between them."""
-        if text in self._labels:
-            return self._labels[text]
-        return " ".join(self._labels.get(each, each) for each in text.split(" "))
-
-    def _renamed(self, table: Any) -> pl.DataFrame:
-        import polars as pl
-
-        frame = pl.DataFrame(table)
-        columns = [each for each in _NAMES if frame.schema.get(each) == pl.String]
-        return frame.with_columns(
-            pl.col(each).map_elements(self._text, return_dtype=pl.String) for each in columns
-        )
-
-
-def labelled(result: Result, labels: Mapping[str, str]) -> Result:
-    """``result`` with labels in place of the names that are the keys of ``labels``."""
-    return cast("Result", _Labelled(result, labels)) if labels else result

@@ -218,7 +218,12 @@ def effect(
 
 
 def exit_cost(
-    flows: Any, oracle: Any, *, traffic: Any = None, oracle_traffic: Any = None
+    flows: Any,
+    oracle: Any,
+    *,
+    traffic: Any = None,
+    oracle_traffic: Any = None,
+    name: str | None = None,
 ) -> pl.DataFrame:
     """What the slow-start exits of an algorithm cost, against the same runs with an ideal exit.
 
@@ -230,18 +235,24 @@ def exit_cost(
         oracle: The same of runs with ``avoidance+oracle``, the same size and seeds.
         traffic: The tables of background traffic of both (``Result.traffic``), if there is any.
         oracle_traffic: See ``traffic``.
+        name: The flows that have the ideal exit in ``oracle``, if there are others in the same run;
+            all by default.
 
     Returns:
         One row for each path and name: ``cost_s`` (the median), ``cost_low_s`` and ``cost_high_s``
         (its 95 % interval; null for fewer than six flows), ``n`` (flows that completed in both
         results) ``of`` (all flows), ``oracle_fct_s`` (median), ``overshoot_bytes`` and
-        ``oracle_overshoot_bytes`` (medians). With background traffic also ``others_fct_s``: how
-        much longer its flows take on average, and ``others_lost``: how much more of its segments
-        are lost, as a fraction (means over runs); null without any.
+        ``oracle_overshoot_bytes`` (medians). With flows of other names or background traffic also
+        what these suffer: ``others_fct_s``, how much longer they take on average (flows, or without
+        such background traffic), ``others_rtt_ms``, how much larger the mean RTT of the flows is,
+        and ``others_lost``, how much more of all their segments are lost, as a fraction (means over
+        runs); null without any.
     """
     keys = ["path", "run", "flow"]
-    mine = _frame(flows, *keys, "name", "fct_s")
-    ideal = _frame(oracle, *keys, "fct_s", "overshoot_bytes")
+    mine = every = _frame(flows, *keys, "name", "fct_s")
+    ideal = beside = _frame(oracle, *keys, "fct_s", "overshoot_bytes")
+    if name is not None:
+        mine = every.filter(pl.col("name") == name)
     ideal = ideal.select(
         *keys,
         pl.col("fct_s").alias("oracle_fct_s"),
@@ -250,14 +261,23 @@ def exit_cost(
     both = mine.join(ideal, on=keys, how="inner", maintain_order="left")
     both = both.with_columns((pl.col("fct_s") - pl.col("oracle_fct_s")).alias("cost_s"))
     rows = []
-    for (path, name), part in both.group_by("path", "name", maintain_order=True):
+    for (path, label), part in both.group_by("path", "name", maintain_order=True):
         cost = part["cost_s"].drop_nulls().to_list()
         median, low, high = median_interval(cost)
-        fct_s, lost = _others(path, traffic, oracle_traffic)
+        here = pl.col("path") == path
+        others = [
+            (each.filter(here & (pl.col("name") != name)) if name is not None else pl.DataFrame())
+            for each in (every, beside)
+        ]
+        back = [
+            pl.DataFrame() if each is None else pl.DataFrame(each)
+            for each in (traffic, oracle_traffic)
+        ]
+        back = [each if each.is_empty() else each.filter(here) for each in back]
         rows.append(
             {
                 "path": path,
-                "name": name,
+                "name": label,
                 "cost_s": median,
                 "cost_low_s": low,
                 "cost_high_s": high,
@@ -266,30 +286,37 @@ def exit_cost(
                 "oracle_fct_s": part["oracle_fct_s"].median(),
                 "overshoot_bytes": part["overshoot_bytes"].cast(pl.Float64).median(),
                 "oracle_overshoot_bytes": part["oracle_overshoot_bytes"].cast(pl.Float64).median(),
-                "others_fct_s": fct_s,
-                "others_lost": lost,
+                **_others(others, back, keys),
             }
         )
     columns = ("cost_s", "cost_low_s", "cost_high_s", "oracle_fct_s", "overshoot_bytes")
-    more = ("oracle_overshoot_bytes", "others_fct_s", "others_lost")
+    more = ("oracle_overshoot_bytes", "others_fct_s", "others_rtt_ms", "others_lost")
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys((*columns, *more), pl.Float64))
 
 
-def _others(path: Any, traffic: Any, oracle: Any) -> tuple[float | None, float | None]:
-    """The difference in mean completion time and in the fraction of lost segments."""
-    if traffic is None or oracle is None:
-        return None, None
-    sides = []
-    for each in (traffic, oracle):
-        frame = pl.DataFrame(each)
-        if frame.is_empty():
-            return None, None
-        frame = frame.filter(pl.col("path") == path)
-        sent = int(frame["segments_sent"].sum())
-        fraction = int(frame["segments_lost"].sum()) / sent if sent else None
-        sides.append((frame["fct_mean_s"].mean(), fraction))
-    (fct_s, lost), (ideal_fct_s, ideal_lost) = sides
-    return _less(fct_s, ideal_fct_s), _less(lost, ideal_lost)
+def _others(
+    flows: Sequence[pl.DataFrame], traffic: Sequence[pl.DataFrame], keys: Sequence[str]
+) -> dict[str, float | None]:
+    """What others suffer: the flows beside, and the background traffic.
+
+    Each is a pair: beside the algorithm, and beside the ideal exit.
+    """
+    found: dict[str, float | None] = dict.fromkeys(("others_fct_s", "others_rtt_ms"))
+    if not any(each.is_empty() for each in flows):
+        mine, ideal = flows
+        both = mine.join(ideal, on=keys, how="inner", suffix="_ideal")
+        for name, column in (("others_fct_s", "fct_s"), ("others_rtt_ms", "rtt_mean_ms")):
+            mean = (both[column] - both[f"{column}_ideal"]).mean()
+            found[name] = None if mean is None else float(mean)  # type: ignore[arg-type]
+    if found["others_fct_s"] is None and not any(each.is_empty() for each in traffic):
+        found["others_fct_s"] = _less(*(each["fct_mean_s"].mean() for each in traffic))
+    lost = []
+    for pair in zip(flows, traffic, strict=True):
+        frames = [each for each in pair if not each.is_empty()]
+        sent = sum(int(each["segments_sent"].sum()) for each in frames)
+        gone = sum(int(each["segments_lost"].sum()) for each in frames)
+        lost.append(gone / sent if sent else None)
+    return {**found, "others_lost": _less(*lost)}
 
 
 def _less(value: Any, other: Any) -> float | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart.command_options import Json  # noqa: TC001 (Typer reads it)
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -55,7 +57,7 @@ def look_at(
     every: Annotated[
         str, typer.Option(metavar="TIME", help="Time between probes, with unit.")
     ] = "10 ms",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Json = False,
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="DIR", show_default=False,

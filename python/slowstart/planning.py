@@ -15,7 +15,7 @@ from slowstart import tables
 from slowstart._native import algorithms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
@@ -76,13 +76,17 @@ def _draws(algorithm: str) -> bool:
     )
 
 
+def steady(scenarios: Sequence[Scenario]) -> set[str]:
+    """The paths on which nothing is random, whichever scenario runs there."""
+    return {each.path for each in scenarios} - {each.path for each in scenarios if is_random(each)}
+
+
 def once(scenarios: Sequence[Scenario]) -> tuple[list[Scenario], list[str]]:
     """The scenarios, with one run on each path on which nothing is random, and these paths.
 
     All scenarios on a path keep as many runs as each other, because runs are compared one by one.
     """
-    random = {each.path for each in scenarios if is_random(each)}
-    fixed = {each.path for each in scenarios if each.runs > 1} - random
+    fixed = {each.path for each in scenarios if each.runs > 1} & steady(scenarios)
     chosen = [each.with_runs(runs=1) if each.path in fixed else each for each in scenarios]
     return chosen, [path for path in dict.fromkeys(each.path for each in chosen) if path in fixed]
 
@@ -116,12 +120,6 @@ class Plan:
     """Sentences to print below the tables."""
     notes: Sequence[str] = ()
     """Sentences to print there, and to write into the report."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """By an algorithm's name: its label, which results, tables and figures show instead."""
-
-    def name(self, algorithm: str) -> str:
-        """The label of an algorithm, or its name."""
-        return self.labels.get(algorithm, algorithm)
 
     @property
     def keep(self) -> str:
@@ -129,6 +127,11 @@ class Plan:
         if not self.report:
             return "none"
         return "all" if self.traces else "first" if self.kernel else "none"
+
+    @cached_property
+    def steady(self) -> set[str]:
+        """The paths on which all runs are equal."""
+        return set() if self.kernel else steady(self.scenarios)
 
     @property
     def runs(self) -> int:

@@ -133,6 +133,8 @@ def _from_zero(axes: Axes) -> None:
 # --- evolution -----------------------------------------------------------------------------------
 
 _MARK = "#555555"
+# The scale of the windows, in largest windows, if reasons of exits stand above them.
+_HEADROOM = 1.5
 _MARKS: tuple[tuple[str, Any, str], ...] = (
     ("true capacity time", ":", "o"),
     ("slow-start exit", "-", "v"),
@@ -177,12 +179,18 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         for axes in grid[-1]:
             axes.set_xlabel("time (s)")
             axes.set_xlim(left=_begin(path, axes.get_xlim()[1]))
-        for axes, column in zip(grid[0], columns, strict=True):
-            if len(column.flows) == 1:
-                _write_reason(axes, column.flows[0])
+        said = [
+            _write_reason(axes, column.flows[0])
+            for axes, column in zip(grid[0], columns, strict=True)
+            if len(column.flows) == 1
+        ]
+        if any(said):
+            top *= _HEADROOM
+            grid[0][0].set_ylim(top=top)
         if (bdp := path.bdp_payload_bytes) is not None:
             levels = [bdp, bdp + (path.buffer_payload_bytes or 0)]
-            _draw_levels(grid[0], [level / _MEGA for level in levels], top, path)
+            room = _HEADROOM if any(said) else 1.0
+            _draw_levels(grid[0], [level / _MEGA for level in levels], top / room, path, room)
         handles = [Line2D([], [], color=_GREY, label="cwnd")]
         handles.append(
             Line2D([], [], color=_GREY, linewidth=0.9, linestyle=(0, (4, 2)), label="ssthresh")
@@ -234,10 +242,13 @@ def _draw_evolution(
     return top
 
 
-def _write_reason(axes: Axes, flow: dict[str, Any]) -> None:
-    """Writes why slow start ended beside the line of its exit, on the side with more room."""
+def _write_reason(axes: Axes, flow: dict[str, Any]) -> bool:
+    """Writes why slow start ended beside the line of its exit, on the side with more room.
+
+    Returns whether it did.
+    """
     if flow["exit_s"] is None or flow["passive_exit_s"] is not None:
-        return
+        return False
     at = flow["start_s"] + flow["exit_s"]
     low, high = axes.get_xlim()
     is_left = at > (low + high) / 2
@@ -254,10 +265,16 @@ def _write_reason(axes: Axes, flow: dict[str, Any]) -> None:
         path_effects=OUTLINE, zorder=6, annotation_clip=True,
     )  # fmt: skip
     text.set_in_layout(False)
+    return True
 
 
-def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: PathFacts) -> None:
-    """Draws BDP and BDP + buffer if they are within the scale of the windows reached."""
+def _draw_levels(
+    row: Sequence[Axes], levels: list[float], top: float, path: PathFacts, room: float
+) -> None:
+    """Draws BDP and BDP + buffer if they are within the scale of the windows reached.
+
+    Above the highest of all there is space for reasons: the scale is ``room`` times as high.
+    """
     labels = ["BDP", "BDP + buffer"]
     if path.buffer_payload_bytes is None:
         labels = labels[:1]
@@ -273,7 +290,7 @@ def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: Pat
                 path_effects=OUTLINE, zorder=7,
             )  # fmt: skip
     if shown:
-        row[0].set_ylim(top=1.12 * max(top, *(level for level, _ in shown)))
+        row[0].set_ylim(top=max(1.12, room) * max(top, *(level for level, _ in shown)))
 
 
 # A smaller relative difference between completion times is negligible in practice (our choice).

@@ -85,7 +85,8 @@ def _evolution(saved: Saved) -> Drawn:
             if mine.is_empty():
                 continue
             first = pl.col("run") == mine["run"][0]
-            words = [" ".join(called), " ".join(dict.fromkeys(called))]
+            # Time series of links name the algorithms.
+            words = [" ".join(each) for each in (called, dict.fromkeys(called), algorithms)]
             links = first & (pl.col("path") == name) & pl.col("flows").is_in(words)
             columns.append(
                 plots.Evolution(

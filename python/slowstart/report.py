@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from slowstart import __version__, colors, exits, tables
+from slowstart import __version__, colors, tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,6 +45,7 @@ class Block:
 
     words: Mapping[str, Sequence[str]]
     rows: Mapping[str, Sequence[Sequence[tables.Cell]]]
+    columns: Sequence[tables.Column]
 
 
 def slug(name: str) -> str:
@@ -134,7 +135,7 @@ def write(
         network_columns=tables.NETWORK_COLUMNS if networks else (),
         traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
         response_columns=tables.RESPONSE_COLUMNS if responses else (),
-        startup_columns=exits.COLUMNS if block.rows else (),
+        startup_columns=block.columns if block.rows else (),
         notes=notes,
         names=names or list(dict.fromkeys(row["name"] for row in overview["traffic"])),
         titles=[tables.short(path) for path in measured],

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowstart import InputError, Scenario, compare, figure_options
+from slowstart.command_options import (  # noqa: TC001 (Typer reads them)
+    Force,
+    Json,
+    Quiet,
+    SwitchHyStart,
+    Threads,
+)
 from slowstart.execution import How, Stack, execute, execute_to_files
 from slowstart.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
-from slowstart.labels import meanings, names, split
+from slowstart.labels import canonical, labelled, meanings, names, split
 from slowstart.planning import Plan, once, remark_once
 
 if TYPE_CHECKING:
@@ -53,6 +60,7 @@ Examples:
   slowstart run scenario.toml
   slowstart run scenario.toml --seed 7 -n 20 --json
   slowstart run scenario.toml -o report --traces
+  slowstart run scenario.toml --cost
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
   slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
 
@@ -99,21 +107,6 @@ Traffic = Annotated[
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print only the result document.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no tables and no progress.")]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        max=4096,
-        help="Number of runs to execute in parallel [default: one per core]. It does not affect "
-        "the result.",
-        show_default=False,
-    ),
-]
-
-
 StackChoice = Annotated[
     Stack,
     typer.Option(
@@ -123,30 +116,13 @@ StackChoice = Annotated[
         "virtual machine, in virtual time and reproducible (see: slowstart vm).",
     ),
 ]
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Include kernel runs that failed the emulator's timing self-check.",
-    ),
-]
-SwitchHyStart = Annotated[
-    bool,
-    typer.Option(
-        "--switch-hystart",
-        help="With --stack linux, allow switching HyStart off for the whole machine during runs of "
-        "cubic+standard, if the kernel offers no other way.",
-    ),
-]
-
-
 Cost = Annotated[
     bool,
     typer.Option(
         "--cost",
         help="Print what each slow-start exit cost: the completion time less that of the same run "
-        "with an ideal exit (avoidance+oracle), and more about the start-up. A report (-o DIR) "
-        "always has it.",
+        "with an ideal exit (avoidance+oracle), what it cost others, and more about the start-up. "
+        "A report of compare (-o DIR) always has it.",
     ),
 ]
 
@@ -231,10 +207,11 @@ def compare_paths(
         "stagger": stagger,
     }
     amount = SIZE if size is None and duration is None else size
-    algorithms, labels = split(algorithm or ALGORITHMS)
+    algorithms = algorithm or list(ALGORITHMS)
     how = How(stack, force, switch_hystart, threads)
     scenarios = compare(paths, algorithms, size=amount, duration=duration, **settings)
-    chosen = names([each.flows[0] for each in scenarios[: len(labels)]], labels)
+    compared = [each.resolved["flows"][0]["algorithm"] for each in scenarios[: len(algorithms)]]
+    chosen = names(compared, split(algorithms)[1])
     fixed: list[str] = []
     if not how.kernel:
         scenarios, fixed = once(scenarios)
@@ -249,17 +226,15 @@ def compare_paths(
     def with_oracle(smaller: str | None) -> list[Scenario]:
         from slowstart.exits import ideal
 
-        ideals = list(dict.fromkeys(ideal(each.flows[0]) for each in scenarios))
+        ideals = list(dict.fromkeys(map(ideal, compared)))
         return as_many(compare(paths, ideals, size=smaller or amount, **settings))
 
     files = _files(output, links, traffic)
-    if files and chosen:
-        raise InputError("labels are for tables and figures: write a folder, -o DIR")
     report = output is not None and not files
     if traces and not report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
     look = _look(formats, width, theme, report=report)
-    _check_cost(cost, how, files, amount)
+    _check_cost(cost, how, files, sized=amount is not None, remedy="give --size, not --duration")
     plan = Plan(
         scenarios,
         report=report,
@@ -268,7 +243,6 @@ def compare_paths(
         at_size=at_size,
         with_oracle=with_oracle if (cost or report) and amount and not how.kernel else None,
         notes=[*remark_once(fixed, runs), *meanings(chosen)],
-        labels=chosen,
         remarks=() if algorithm else ("These are the default algorithms; choose others with -a.",),
     )
     if files:
@@ -277,7 +251,7 @@ def compare_paths(
         execute(plan, how, as_json, output, quiet, look)
 
 
-def _check_cost(cost: bool, how: How, files: dict[str, str], size: str | None) -> None:
+def _check_cost(cost: bool, how: How, files: dict[str, str], *, sized: bool, remedy: str) -> None:
     if not cost:
         return
     if how.kernel:
@@ -287,8 +261,8 @@ def _check_cost(cost: bool, how: How, files: dict[str, str], size: str | None) -
         )
     if files:
         raise InputError("--cost compares completed runs: write a folder (-o DIR) or none")
-    if size is None:
-        raise InputError("--cost is a difference of completion times: give --size, not --duration")
+    if not sized:
+        raise InputError(f"--cost is a difference of completion times: {remedy}")
 
 
 def run_file(
@@ -300,7 +274,8 @@ def run_file(
     algorithm: Annotated[
         str | None,
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
-                     help="With the name of a scenario: the algorithm under test."),
+                     help="With the name of a scenario: the algorithm under test, if you like with "
+                     "a label (LABEL=ALG)."),
     ] = None,
     runs: Annotated[
         int | None,
@@ -321,6 +296,7 @@ def run_file(
     output: Output = None,
     links: Links = None,
     traffic: Traffic = None,
+    cost: Cost = False,
     formats: Formats = None,
     width: Width = None,
     theme: ThemeFile = None,
@@ -328,19 +304,34 @@ def run_file(
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
     from slowstart import shipped
+    from slowstart.exits import has_bottleneck, ideals
 
     if traces and output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
-    scenario = shipped.load(file, algorithm).with_runs(runs=runs, seed=seed)
+    (tested,), given = ([None], [None]) if algorithm is None else split([algorithm])
+    scenario = shipped.load(file, tested).with_runs(runs=runs, seed=seed)
+    shown = {} if tested is None else names([canonical(tested)], given)
+    (scenario,) = labelled([scenario], shown)
     how = How(stack, force, switch_hystart, threads)
     files = _files(output, links, traffic)
     report = output is not None and not files
     look = _look(formats, width, theme, report=report)
-    chosen, notes = [scenario], list[str]()
+    chosen, notes = [scenario], meanings(shown)
     if not how.kernel:
         chosen, fixed = once(chosen)
-        notes = remark_once(fixed, scenario.runs)
-    plan = Plan(chosen, report=report, traces=traces, kernel=how.kernel, notes=notes)
+        notes = [*remark_once(fixed, scenario.runs), *notes]
+    sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
+    _check_cost(cost, how, files, sized=sized, remedy="give a flow of the file a size")
+    if cost and not has_bottleneck(scenario.resolved["path"]):
+        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    plan = Plan(
+        chosen,
+        report=report,
+        traces=traces,
+        kernel=how.kernel,
+        with_oracle=(lambda _: ideals(chosen[0])) if cost else None,
+        notes=notes,
+    )
     if files:
         execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
     else:

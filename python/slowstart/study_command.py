@@ -10,8 +10,16 @@ from typing import Annotated
 
 import typer
 
-from slowstart import __version__
+from slowstart import __version__, command_options
 from slowstart._native import enter_user_namespace
+from slowstart.command_options import (  # noqa: TC001 (Typer reads them)
+    Force,
+    Json,
+    Quick,
+    Quiet,
+    SwitchHyStart,
+    Threads,
+)
 from slowstart.errors import InputError
 from slowstart.fidelity import command as fidelity
 from slowstart.progress import Meter
@@ -46,10 +54,7 @@ def study(
         typer.Argument(metavar="NAME", help="A study, or a study folder.",
                        show_default=False),
     ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Fewer repetitions: results in about a minute."),
-    ] = False,
+    quick: Quick = False,
     stack: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,46 +69,27 @@ def study(
         typer.Option("--calibrate", help="Search the parameters that the published plain baseline "
                      "allows, instead of running the study."),
     ] = False,
-    runs: Annotated[
-        int | None,
-        typer.Option("-n", "--runs", metavar="N", min=1, max=1_000_000, show_default=False,
-                     help="Repetitions of each scenario, instead of the study's number."),
-    ] = None,
+    runs: Annotated[int | None, command_options.runs(1_000_000, "each scenario")] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="EXPERIMENT", show_default=False,
                      help="Run only this experiment (with --calibrate: this calibration); "
                      "repeatable. Claims about others are not tested."),
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="With --stack linux, include runs that failed the "
-                     "emulator's timing self-check."),
-    ] = False,
-    switch_hystart: Annotated[
-        bool,
-        typer.Option("--switch-hystart", help="With --stack linux, allow switching HyStart "
-                     "off for the whole machine during runs of cubic+standard, if the kernel "
-                     "offers no other way."),
-    ] = False,
+    force: Force = False,
+    switch_hystart: SwitchHyStart = False,
     traces: Annotated[
         str | None,
         typer.Option(metavar="DIR", show_default=False,
                      help="The folder of recorded traces, for studies that need them [default: "
                      "$SLOWSTART_TRACES, or the folder of slowstart traces fetch]."),
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=4096, show_default=False,
-                     help="Number of simulations to run in parallel [default: one per core]."),
-    ] = None,
+    threads: Threads = None,
     output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="DIR", show_default=False,
-                     help="Folder for the study's runs and report [default: study-NAME]."),
+        str | None, command_options.folder("the study's runs and report", "study-NAME")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> int:  # fmt: skip
     """Reproduce a publication, with a verdict on each of its claims."""
     if name is None:
@@ -162,11 +148,7 @@ def study(
                 switch_hystart=switch_hystart,
             )
     except KeyboardInterrupt:
-        sys.stderr.write(
-            f"slowstart: interrupted; finished runs are kept in {folder}, and the same command "
-            "resumes there\n"
-        )
-        return 130
+        return command_options.interrupted(folder)
     if as_json:
         _print_json(findings.document())
     elif not quiet:
@@ -203,11 +185,7 @@ def _calibrate(
                 command=command,
             )  # fmt: skip
     except KeyboardInterrupt:
-        sys.stderr.write(
-            f"slowstart: interrupted; finished runs are kept in {folder}, and the same command "
-            "resumes there\n"
-        )
-        return 130
+        return command_options.interrupted(folder)
     if name not in studies.names():
         place = chosen.folder / FOLDER
         with writing(place):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowstart import __version__
+from slowstart import __version__, command_options
+from slowstart.command_options import Quiet, Threads  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError, RunError, complain
 from slowstart.progress import Meter
 
@@ -61,15 +62,9 @@ def sweep(
                        "command that repeats the run with this key of its table."),
     ],
     output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="DIR", show_default=False,
-                     help="Folder for runs, tables and report [default: sweep-NAME]."),
+        str | None, command_options.folder("runs, tables and report", "sweep-NAME")
     ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option("-n", "--runs", metavar="N", min=1, max=100_000_000, show_default=False,
-                     help="Runs of each point, instead of the file's number."),
-    ] = None,
+    runs: Annotated[int | None, command_options.runs(100_000_000, "each point")] = None,
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", show_default=False,
@@ -82,16 +77,12 @@ def sweep(
                      help="Run on the workers of this Dask scheduler (tcp://host:8786) [default: "
                      "all cores of this machine]."),
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=4096, show_default=False,
-                     help="Number of runs in parallel [default: one per core]."),
-    ] = None,
+    threads: Threads = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="With status: print one JSON document.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
+    quiet: Quiet = False,
 ) -> int:  # fmt: skip
     """Run a scenario over values of its keys, resumably, on one machine or many."""
     verb = what[0] if what[0] in ("status", "show") else "run"
@@ -136,11 +127,7 @@ def _run(
         with Meter("running", quiet=quiet) as meter:
             found = made.execute(shard=part, threads=threads, on=on, progress=meter)
     except KeyboardInterrupt:
-        sys.stderr.write(
-            f"slowstart: interrupted; finished runs are kept in {folder}, and the same command "
-            "resumes there\n"
-        )
-        return 130
+        return command_options.interrupted(folder)
     if found.failed:
         for reason in found.reasons[:5]:
             complain(reason)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rich.console import Console
 
@@ -456,13 +456,17 @@ def _plain(cell: Cell) -> str:
     return f"{cell.value} {cell.detail}" if cell.detail else cell.value
 
 
-def remarks(overview: Mapping[str, Any]) -> list[str]:
-    """Remarks that a reader of the tables needs to interpret these runs."""
+def remarks(overview: Mapping[str, Any], steady: Collection[str] = ()) -> list[str]:
+    """Remarks that a reader of the tables needs to interpret these runs.
+
+    On the paths ``steady`` nothing is random, so that more runs would give no interval.
+    """
     sentences = []
     random = []
     for path, flows in by_path(overview["repeats"]).items():
         fixed = [each["name"] for each in flows if each["runs"] > 1 and each["identical"]]
-        random += [each for each in flows if each["name"] not in fixed]
+        if path not in steady:
+            random += [each for each in flows if each["name"] not in fixed]
         if fixed:
             which = "" if len(fixed) == len(flows) else f" of {', '.join(fixed)}"
             sentences.append(

@@ -60,6 +60,29 @@ windows = [[2, 4]]
 duration = "4 s"
 path = { rate = "20 Mbit/s", rtt = "40 ms", buffer = "1 bdp", jitter = "500 us" }
 flow = [{ algorithm = "reno", name = "running" }]
+[[scenario]]
+name = "asking"
+about = "a flow that asks a router joins another"
+runs = { full = 2, quick = 2 }
+windows = [[2, 4]]
+[scenario.base]
+duration = "4 s"
+[scenario.base.path]
+rate = "20 Mbit/s"
+rtt = "40 ms"
+buffer = "1 bdp"
+jitter = "500 us"
+router_support = { kind = "$ROUTER" }
+[[scenario.base.flow]]
+algorithm = "reno"
+name = "running"
+[[scenario.base.flow]]
+algorithm = "$ALGORITHM"
+name = "joining"
+start = "2 s"
+[scenario.grid.router]
+honest = {}
+lying = { path = { router_support = { overstate = 4 } } }
 """
 CRITERIA = """
 [group]
@@ -94,6 +117,34 @@ stands_out = 0.05
 words = "harm"
 scenario = "beside"
 flow = "running"
+measure = "rate"
+window = "2-4"
+against = "alone"
+as = "harm"
+[[criterion.row]]
+words = "late exits"
+scenario = "one"
+measure = "late exit"
+over = "share"
+[[criterion.row]]
+words = "completion after a late exit"
+scenario = "one"
+measure = "completion"
+among = "late exit"
+[[criterion.row]]
+words = "harm by a lying router"
+scenario = "asking"
+flow = "running"
+select = { router = "lying" }
+measure = "rate"
+window = "2-4"
+against = "alone"
+as = "harm"
+[[criterion.row]]
+words = "harm by an honest router"
+scenario = "asking"
+flow = "running"
+select = { router = "honest" }
 measure = "rate"
 window = "2-4"
 against = "alone"
@@ -164,7 +215,7 @@ def test_every_section_of_the_rfc_is_answered_or_its_gap_explained() -> None:
 
 def test_every_scenario_of_the_table_can_be_built_and_is_used() -> None:
     known = table.read()
-    made = jobs.cells(known, ["cubic+hystart", "bbr"], quick=False)
+    made = jobs.cells(known, ["cubic+hystart", "rcp"], quick=False)
     assert {each.setup for each in made} == set(known.setups)
     assert {each.algorithm for each in made if known.setups[each.setup].fixed} == {None}
 
@@ -184,6 +235,7 @@ def test_no_two_rows_have_the_same_words() -> None:
         ('window = "2-4"', 'window = "2-5"', "has no window 2-5"),
         ('against = "alone"', 'against = "oracle"', "not run with an ideal exit"),
         ('as = "harm"\n', "", "against and as belong together"),
+        ('among = "late exit"', 'among = "late exits"', "did you mean late exit?"),
         ('scenario = "one"', 'scenario = "two"', "scenario = "),
     ],
 )
@@ -274,6 +326,36 @@ def test_a_flow_that_never_settles_counts_as_at_least_the_limit(
     found = card.values[row][limited]
     assert found.censored == 2
     assert words.shown(found, row) == "> 2.00 s"
+
+
+def test_among_leaves_out_the_other_flows(small: table.Table, tmp_path: Path) -> None:
+    card = scored(small, tmp_path / "runs", ["cubic+hystart", "reno"])
+    rows = {each.words: each for each in card.values}
+    late = value(card, "late exits", "reno")
+    found = value(card, "completion after a late exit", "reno")
+    assert 0 < found.count == found.of == round(late.value / 100 * late.of)
+    assert rows["completion after a late exit"].among == "late exit"
+
+
+def test_lying_routers_harm_others_through_those_who_ask(
+    small: table.Table, tmp_path: Path
+) -> None:
+    card = scored(small, tmp_path / "runs", ["rcp", "bbr"])
+    rows = {each.words: each for each in card.values}
+    lying, honest = rows["harm by a lying router"], rows["harm by an honest router"]
+    assert set(card.values[lying]) == {"rcp"}
+    mine = {row: card.values[row]["rcp"].value for row in (lying, honest)}
+    assert mine[lying] > mine[honest] + 20
+    assert [words.absent(card, lying, name) for name in card.algorithms] == ["-", "n/a"]
+    (criterion,) = card.table.criteria
+    assert words.inapplicable(card, criterion) == (
+        "n/a: bbr asks no routers, so that lying ones do not matter."
+    )
+    assert not [each for each in jobs.cells(small, ["bbr"], quick=True) if each.setup == "asking"]
+    others = scores.Card(small, "reno", ("bbr",), False, {})
+    assert str(words.inapplicable(others, criterion)).startswith(
+        "No algorithm here asks routers, so these rows are left out: harm by a lying router;"
+    )
 
 
 def test_quick_keeps_the_chosen_points(small: table.Table) -> None:
@@ -427,7 +509,11 @@ def test_command_writes_a_page_and_a_document(command: Command, tmp_path: Path) 
     assert [each["section"] for each in document["criteria"] if each["section"]] == SECTIONS
     for criterion in document["criteria"]:
         for row in criterion["rows"]:
-            assert set(row["values"]) == {"cubic+search", "bbr"}, row["words"]
+            there = set(row["values"])
+            if row["scenario"].startswith("routers"):
+                assert not there, row["words"]
+            elif row["among"] is None:
+                assert there == {"cubic+search", "bbr"}, row["words"]
     page = (tmp_path / "card" / "report.html").read_text()
     assert page.count("<figure>") == sum(len(each.figures) for each in table.read().criteria)
     assert "http" not in re.sub(r"http://www.w3.org\S+", "", page)

@@ -167,6 +167,79 @@ def test_compare_prints_the_cost(command: Command) -> None:
     assert found["cubic+standard"]["oracle_overshoot_bytes"] == 0
 
 
+MIXED = """
+[path]
+rate = "20 Mbit/s"
+rtt = "80 ms"
+buffer = "1 bdp"
+[[flow]]
+algorithm = "cubic+hystart"
+name = "first"
+size = "2 MB"
+[[flow]]
+algorithm = "reno"
+name = "second"
+size = "2 MB"
+start = "3 s"
+"""
+
+
+def test_run_prints_the_cost_as_compare_does(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(
+        '[path]\npreset = "wired"\n[[flow]]\nalgorithm = "cubic+standard"\nsize = "5 MB"\n'
+    )
+    done = command("run", str(file), "--cost", "--json")
+    assert done.returncode == 0, done.stderr
+    (mine,) = json.loads(done.stdout)["exit_cost"]
+    words = ("compare", "wired", "-a", "cubic+standard", "--size", "5MB")
+    (theirs,) = json.loads(command(*words, "--cost", "--json").stdout)["exit_cost"]
+    assert mine["cost_s"] == theirs["cost_s"] > 0
+    assert (mine["against"], theirs["against"]) == ("cubic+oracle", "cubic+oracle")
+    done = command("run", str(file), "--cost")
+    assert "Compared with an ideal exit (cubic+oracle), this" in done.stdout
+
+
+def test_each_algorithm_of_a_file_has_an_ideal_exit_of_its_own(
+    command: Command, tmp_path: Path
+) -> None:
+    """The other flow keeps its algorithm: the first is over before the second begins."""
+    file = tmp_path / "mixed.toml"
+    file.write_text(MIXED)
+    done = command("run", str(file), "--cost", "--json")
+    found = {row["name"]: row for row in json.loads(done.stdout)["exit_cost"]}
+    assert {name: row["against"] for name, row in found.items()} == {
+        "first": "cubic+oracle", "second": "reno+oracle",
+    }  # fmt: skip
+    for name, algorithm in (("first", "cubic+oracle"), ("second", "reno+oracle")):
+        alone = MIXED.replace(
+            'algorithm = "cubic+hystart"' if name == "first" else 'algorithm = "reno"',
+            f'algorithm = "{algorithm}"',
+        )
+        flows = pl.DataFrame(slowstart.run(slowstart.Scenario.from_toml(alone)).flows())
+        ideal = flows.filter(pl.col("name") == name)["fct_s"][0]
+        assert found[name]["oracle_fct_s"] == ideal
+
+
+@pytest.mark.parametrize(
+    ("keys", "words", "sentence"),
+    [
+        ('duration = "2 s"', ("--cost",), "give a flow of the file a size"),
+        ('size = "1 MB"', ("--cost", "-o", "x.parquet"), "--cost compares completed runs"),
+        ('size = "1 MB"', ("--cost", "--stack", "linux"), "needs the simulator's knowledge"),
+    ],
+)
+def test_cost_of_a_file_is_refused_where_it_means_nothing(
+    command: Command, tmp_path: Path, keys: str, words: tuple[str, ...], sentence: str
+) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(f'[path]\npreset = "wired"\n[[flow]]\nalgorithm = "cubic"\n{keys}\n')
+    done = command("run", str(file), *words)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stdout == ""
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -250,3 +323,50 @@ def test_a_bad_reason_stops_the_run_with_a_sentence(
 ) -> None:
     with pytest.raises(slowstart.RunError, match=sentence):
         own_exit(tmp_path, monkeypatch, arguments)
+
+
+BESIDE = """
+runs = 6
+path = { rate = "20 Mbit/s", rtt = "40 ms", buffer = "1 bdp", jitter = "500 us" }
+[[flow]]
+name = "running"
+algorithm = "cubic"
+size = "8 MB"
+[[flow]]
+name = "joining"
+algorithm = "cubic+standard"
+size = "2 MB"
+start = "1 s"
+"""
+
+
+def test_a_scenario_says_what_each_flow_costs_the_others(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "beside.toml").write_text(BESIDE)
+    done = command("run", "beside.toml", "--cost")
+    assert done.returncode == 0, done.stderr
+    assert "harm to others" in done.stdout
+    done = command("run", "beside.toml", "--cost", "--json")
+    costs = {each["name"]: each for each in json.loads(done.stdout)["exit_cost"]}
+    assert set(costs) == {"running", "joining"}
+    # The joining flow overshoots: the running one loses segments, beside an ideal exit fewer.
+    scenario = slowstart.Scenario.from_file(tmp_path / "beside.toml")
+    main = pl.DataFrame(slowstart.run(scenario).flows())
+    ideal = scenario.with_algorithms({"joining": "cubic+oracle"})
+    beside = pl.DataFrame(slowstart.run(ideal).flows())
+    assert beside["name"].unique().sort().to_list() == ["joining", "running"]
+    running = [each.filter(pl.col("name") == "running").sort("run") for each in (main, beside)]
+    expected = (running[0]["fct_s"] - running[1]["fct_s"]).mean()
+    assert costs["joining"]["others_fct_s"] == pytest.approx(expected)
+    delay = (running[0]["rtt_mean_ms"] - running[1]["rtt_mean_ms"]).mean()
+    assert costs["joining"]["others_rtt_ms"] == pytest.approx(delay)
+    lost = [
+        float(each["segments_lost"].sum()) / float(each["segments_sent"].sum()) for each in running
+    ]
+    assert costs["joining"]["others_lost"] == pytest.approx(lost[0] - lost[1])
+    assert lost[0] > lost[1]
+
+
+def test_harm_is_left_out_where_there_are_no_others(command: Command) -> None:
+    done = command("compare", "wired", "-a", "cubic", "--size", "1MB", "--cost")
+    assert done.returncode == 0, done.stderr
+    assert "harm to others" not in done.stdout

@@ -19,6 +19,7 @@ FLOORS = (
         "plain",
         "progress",
         "startup",
+        "command_options",
         "figure_options",
         "stacking",
     ),

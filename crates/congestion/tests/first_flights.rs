@@ -293,7 +293,14 @@ fn delayed(startup: &mut impl Startup, rounds: usize) -> Vec<u64> {
 fn delayed_acks_and_byte_counting() {
     let mut abc = Abc::new(AbcConfig::default(), Instant::ZERO, 0);
     assert_eq!(delayed(&mut abc, 3), [10, 20, 40, 80]);
-    let mut one = Abc::new(AbcConfig { limit: 1 }, Instant::ZERO, 0);
+    let mut one = Abc::new(
+        AbcConfig {
+            limit: 1,
+            counts_acks: false,
+        },
+        Instant::ZERO,
+        0,
+    );
     assert_eq!(delayed(&mut one, 3), [10, 15, 23, 35]);
     let mut abcss = Abcss::new(AbcssConfig::default(), Instant::ZERO, 0);
     assert_eq!(delayed(&mut abcss, 3), [10, 15, 23, 46]);

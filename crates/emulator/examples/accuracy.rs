@@ -53,10 +53,14 @@ fn main() {
             .filter(|(_, check)| check.valid || mbits > CLAIMED)
             .collect();
         let invalid = measured.iter().filter(|(_, check)| !check.valid).count();
+        if good.is_empty() {
+            println!("| {mbits} Mbit/s, {rtt} ms | {runs} | {invalid} | - | - | - | - | - | - |");
+            continue;
+        }
         let median = |value: &dyn Fn(&(f64, SelfCheck)) -> f64| {
             let mut values: Vec<f64> = good.iter().map(|run| value(run)).collect();
             values.sort_by(f64::total_cmp);
-            values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+            values[values.len() / 2]
         };
         let late = |at: fn(&SelfCheck) -> Option<u64>| {
             median(&move |(_, check)| at(check).unwrap_or(0) as f64 / 1e3)

@@ -202,6 +202,9 @@ pub struct RunResult {
     pub seed: u64,
     /// The TCP implementation that ran.
     pub stack: Stack,
+    /// The scenario's name. Tables show it; the result document has the whole scenario once.
+    #[serde(skip)]
+    pub scenario: String,
     /// The path's name.
     pub path: String,
     /// When it ended, in seconds.

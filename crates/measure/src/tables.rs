@@ -83,6 +83,7 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         .flat_map(|run| run.flows.iter().map(move |flow| (run, flow)))
         .collect();
     let mut table = Table::default();
+    table.text("scenario", rows.iter().map(|(run, _)| &run.scenario));
     table.text("path", rows.iter().map(|(run, _)| &run.path));
     table.number("run", rows.iter().map(|(run, _)| run.run));
     table.count("seed", rows.iter().map(|(run, _)| Some(run.seed)));
@@ -216,6 +217,7 @@ pub fn links(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         .flat_map(|run| run.links.iter().map(move |link| (run, link)))
         .collect();
     let mut table = Table::default();
+    table.text("scenario", rows.iter().map(|(run, _)| &run.scenario));
     table.text("path", rows.iter().map(|(run, _)| &run.path));
     table.number("run", rows.iter().map(|(run, _)| run.run));
     table.text("flows", rows.iter().map(|(run, _)| flow_names(run)));
@@ -245,6 +247,7 @@ pub fn traffic(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         .flat_map(|run| run.traffic.iter().map(move |traffic| (run, traffic)))
         .collect();
     let mut table = Table::default();
+    table.text("scenario", rows.iter().map(|(run, _)| &run.scenario));
     table.text("path", rows.iter().map(|(run, _)| &run.path));
     table.number("run", rows.iter().map(|(run, _)| run.run));
     table.text("flows", rows.iter().map(|(run, _)| flow_names(run)));
@@ -383,6 +386,7 @@ pub fn flow_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
     let each =
         || all().flat_map(|(trace, flow)| std::iter::repeat_n((trace, flow), flow.time_s.len()));
     let mut table = Table::default();
+    table.text("scenario", each().map(|(trace, _)| &trace.scenario));
     table.text("path", each().map(|(trace, _)| &trace.path));
     table.number("run", each().map(|(trace, _)| trace.run));
     table.number("flow", each().map(|(_, flow)| flow.flow));
@@ -435,6 +439,7 @@ pub fn link_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
     let each =
         || all().flat_map(|(trace, link)| std::iter::repeat_n((trace, link), link.time_s.len()));
     let mut table = Table::default();
+    table.text("scenario", each().map(|(trace, _)| &trace.scenario));
     table.text("path", each().map(|(trace, _)| &trace.path));
     table.number("run", each().map(|(trace, _)| trace.run));
     table.text(

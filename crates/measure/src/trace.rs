@@ -99,6 +99,8 @@ impl LinkTrace {
 pub struct Traces {
     /// Its number.
     pub run: u32,
+    /// The scenario's name.
+    pub scenario: String,
     /// The path's name.
     pub path: String,
     /// One per flow.

@@ -269,6 +269,52 @@ fn a_request_is_lowered_proven_or_refused() {
     assert_eq!(rate.get(), 7);
 }
 
+/// A router that takes its 10 Mbit/s for 40: Quick-Start has 34 Mbit/s below its threshold, of which
+/// code 9 is 20.48 (an honest one has 8.5, and grants 5.12); RCP offers an idle link whole.
+#[test]
+fn a_lying_router_grants_more_than_its_link_has() {
+    let lies = QuickStartConfig {
+        overstate: 4.0,
+        ..QuickStartConfig::default()
+    };
+    let mut router = QuickStartRouter::new(&lies, TEN_MBIT, &rng());
+    assert_eq!(router.approve(0.0, RateCode::new(12)).get(), 9);
+    let lies = RcpConfig {
+        overstate: 4.0,
+        ..RcpConfig::default()
+    };
+    let mut router = RcpRouter::new(&lies, TEN_MBIT, &rng());
+    for _ in 0..10_000 {
+        router.move_rate(0.0, 0.0);
+    }
+    close(router.rate(), 5e6, 1.0);
+    // XCP: after a first interval of 50 ms without queue in which 10 Mbit/s arrived, 40 % of the
+    // other 30 are to be given. One packet has all of it.
+    let router_support = RouterSupport::Xcp(XcpConfig { overstate: 4.0 });
+    let mut router = Router::new(&router_support, TEN_MBIT, &rng()).expect("support");
+    let asks = |size, router: &mut Router, ms| {
+        let mut feedback = Feedback::Xcp {
+            interval: Duration::from_millis(50),
+            rtt: Duration::from_millis(50),
+            delta: i64::MAX,
+            ttl: 9,
+        };
+        router.on_arrival(
+            Instant::from_millis(ms),
+            size,
+            &mut Idle,
+            Some(&mut feedback),
+        );
+        let Feedback::Xcp { delta, .. } = feedback else {
+            panic!("it stays XCP");
+        };
+        delta
+    };
+    asks(62_500, &mut router, 10);
+    let given = asks(1, &mut router, 51);
+    assert!((1_499_999..=1_500_000).contains(&given), "{given}");
+}
+
 #[test]
 fn a_busy_link_approves_nothing() {
     let router_support = RouterSupport::QuickStart(QuickStartConfig::default());

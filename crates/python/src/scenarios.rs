@@ -1,7 +1,10 @@
 //! `Scenario`: the input of runs, built from arguments or read from a file.
 
+use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -64,6 +67,32 @@ fn options(
     })
 }
 
+/// `work` on each of `items`, in order, on all cores.
+fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let size = items.len().div_ceil(cores).max(1);
+    thread::scope(|scope| {
+        let threads: Vec<_> = items
+            .chunks(size)
+            .map(|part| scope.spawn(|| part.iter().map(&work).collect::<Vec<R>>()))
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+/// What [`Scenario::definition`] writes.
+fn definition_of(scenario: &scenario::Scenario) -> Result<String, serde_json::Error> {
+    let mut plain = scenario.clone();
+    plain.summary.clear();
+    plain.path.summary.clear();
+    plain.runs = 1;
+    plain.seed = 0;
+    serde_json::to_string(&Parcel(plain))
+}
+
 /// Converts a Python integer of any size, or returns an error.
 pub fn whole<T: TryFrom<u64>>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
     let number: Option<u64> = value.extract().ok();
@@ -92,6 +121,43 @@ impl Scenario {
         scenario::Scenario::parse(text, name, Path::new(&folder))
             .map(Self::new)
             .map_err(input)
+    }
+
+    /// The scenarios of many texts as `from_toml` reads them, each with one run and the seed `seed`;
+    /// on all cores, without the interpreter lock.
+    #[staticmethod]
+    #[pyo3(signature = (texts, *, name = "text", folder = PathBuf::new(), seed))]
+    fn from_tomls(
+        py: Python<'_>,
+        texts: Vec<String>,
+        name: &str,
+        folder: PathBuf,
+        seed: Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Self>> {
+        let seed = whole(&seed, "the seed")?;
+        let read = |text: &String| {
+            let mut made = scenario::Scenario::parse(text, name, &folder)?;
+            made.runs = 1;
+            made.seed = seed;
+            Ok::<_, scenario::Error>(made)
+        };
+        py.detach(|| on_all_cores(&texts, read))
+            .into_iter()
+            .map(|made| made.map(Self::new).map_err(input))
+            .collect()
+    }
+
+    /// The definition of each scenario, computed on all cores, without the interpreter lock.
+    #[staticmethod]
+    fn definitions(py: Python<'_>, scenarios: Vec<PyRef<'_, Self>>) -> PyResult<Vec<String>> {
+        let scenarios: Vec<_> = scenarios
+            .iter()
+            .map(|scenario| Arc::clone(&scenario.inner))
+            .collect();
+        py.detach(|| on_all_cores(&scenarios, |scenario| definition_of(scenario)))
+            .into_iter()
+            .map(|made| made.map_err(crate::errors::run))
+            .collect()
     }
 
     /// One scenario per algorithm, or, with `together`, one in which they share the path.
@@ -156,6 +222,37 @@ impl Scenario {
         Ok(Self::new(changed))
     }
 
+    /// The same scenario with another name, and other names of its flows, by their present ones.
+    #[pyo3(signature = (name = None, *, flows = BTreeMap::new()))]
+    fn with_names(&self, name: Option<String>, flows: BTreeMap<String, String>) -> Self {
+        let mut changed = (*self.inner).clone();
+        if let Some(name) = name {
+            changed.name = name;
+        }
+        for flow in &mut changed.flows {
+            if let Some(name) = flows.get(&flow.name) {
+                flow.name.clone_from(name);
+            }
+        }
+        Self::new(changed)
+    }
+
+    /// The same scenario with other algorithms of its flows, by their names.
+    #[pyo3(signature = (algorithms))]
+    fn with_algorithms(
+        &self,
+        py: Python<'_>,
+        algorithms: BTreeMap<String, String>,
+    ) -> PyResult<Self> {
+        let mut changed = (*self.inner).clone();
+        for flow in &mut changed.flows {
+            if let Some(algorithm) = algorithms.get(&flow.name) {
+                flow.algorithm = startups::parse(py, algorithm)?.into();
+            }
+        }
+        Ok(Self::new(changed))
+    }
+
     /// Its name.
     #[getter]
     fn name(&self) -> &str {
@@ -211,12 +308,7 @@ impl Scenario {
     /// traces, as JSON with every field. Two scenarios with the same definition differ at most in
     /// summaries, seed and number of runs.
     fn definition(&self) -> PyResult<String> {
-        let mut plain = (*self.inner).clone();
-        plain.summary.clear();
-        plain.path.summary.clear();
-        plain.runs = 1;
-        plain.seed = 0;
-        serde_json::to_string(&Parcel(plain)).map_err(crate::errors::run)
+        definition_of(&self.inner).map_err(crate::errors::run)
     }
 
     fn __repr__(&self) -> String {

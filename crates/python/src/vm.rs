@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use emulator::stack::Sampler;
+use measure::RunResult;
 use pyo3::prelude::*;
 use scenario::Parcel;
 use serde_json::json;
@@ -98,9 +99,12 @@ pub fn run_vm(
     let mut results = Vec::with_capacity(outputs.len());
     let mut traces = Vec::new();
     let mut kernels = Vec::with_capacity(outputs.len());
-    for output in outputs {
+    for (output, job) in outputs.into_iter().zip(&jobs) {
         let counts = force || output.check.valid;
-        results.push(output.result);
+        results.push(RunResult {
+            scenario: job.scenario.0.name.clone(),
+            ..output.result
+        });
         if keep != Keep::None {
             traces.push(output.traces.filter(|_| counts).unwrap_or_default());
         }

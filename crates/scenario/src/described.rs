@@ -63,7 +63,12 @@ pub(crate) fn write<M: SerializeMap>(
 ) -> Result<(), M::Error> {
     for (place, key) in config.table().keys.iter().enumerate() {
         let value = config.value(place);
-        if key.only_if_said && matches!(key.usual, Usual::Value(usual) if usual() == value) {
+        let is_usual = match (key.kind, key.usual) {
+            (Kind::Table(_), _) => config.inner(place).is_none(),
+            (_, Usual::Value(usual)) => usual() == value,
+            _ => false,
+        };
+        if key.only_if_said && is_usual {
             continue;
         }
         if odd(map, key.name)? {

@@ -58,6 +58,6 @@ pub use quantity::{
     parse_probability, parse_rate, parse_size,
 };
 pub use schema::{known_tables, models};
-pub use tcp::{AckPolicy, Autotuning, LossDetection};
+pub use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
 pub use trace_file::{read_bytes, read_text};
 pub use wireless::CloudConfig;

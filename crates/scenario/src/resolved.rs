@@ -338,16 +338,32 @@ struct Support(RouterSupport);
 
 impl Serialize for Support {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            RouterSupport::None => map!(serializer, "kind": "none"),
+        let mut map = serializer.serialize_map(None)?;
+        let overstate = match self.0 {
+            RouterSupport::None => {
+                map.serialize_entry("kind", "none")?;
+                1.0
+            }
             RouterSupport::QuickStart(config) => {
-                map!(serializer, "kind": "quick-start", "threshold": config.threshold)
+                map.serialize_entry("kind", "quick-start")?;
+                map.serialize_entry("threshold", &config.threshold)?;
+                config.overstate
             }
             RouterSupport::Rcp(config) => {
-                map!(serializer, "kind": "rcp", "alpha": config.alpha, "beta": config.beta)
+                map.serialize_entry("kind", "rcp")?;
+                map.serialize_entry("alpha", &config.alpha)?;
+                map.serialize_entry("beta", &config.beta)?;
+                config.overstate
             }
-            RouterSupport::Xcp(_) => map!(serializer, "kind": "xcp"),
+            RouterSupport::Xcp(config) => {
+                map.serialize_entry("kind", "xcp")?;
+                config.overstate
+            }
+        };
+        if overstate > 1.0 {
+            map.serialize_entry("overstate", &overstate)?;
         }
+        map.end()
     }
 }
 

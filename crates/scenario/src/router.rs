@@ -57,21 +57,28 @@ pub(crate) fn router_support(table: &Table<'_>) -> Result<Option<RouterSupport>,
     let table = table?;
     let mut router_support = kind(table.need("kind")?.value()?);
     let settings: Vec<(&str, &mut f64)> = match &mut router_support {
-        RouterSupport::QuickStart(config) => vec![("threshold", &mut config.threshold)],
-        RouterSupport::Rcp(config) => {
-            vec![("alpha", &mut config.alpha), ("beta", &mut config.beta)]
-        }
-        RouterSupport::None | RouterSupport::Xcp(_) => Vec::new(),
+        RouterSupport::QuickStart(config) => vec![
+            ("threshold", &mut config.threshold),
+            ("overstate", &mut config.overstate),
+        ],
+        RouterSupport::Rcp(config) => vec![
+            ("alpha", &mut config.alpha),
+            ("beta", &mut config.beta),
+            ("overstate", &mut config.overstate),
+        ],
+        RouterSupport::Xcp(config) => vec![("overstate", &mut config.overstate)],
+        RouterSupport::None => Vec::new(),
     };
     let owners = [
-        ("threshold", "quick-start"),
-        ("alpha", "rcp"),
-        ("beta", "rcp"),
+        ("threshold", "the kind \"quick-start\" has"),
+        ("alpha", "the kind \"rcp\" has"),
+        ("beta", "the kind \"rcp\" has"),
+        ("overstate", "a kind that grants rates has"),
     ];
     for (key, owner) in owners {
         let is_own = settings.iter().any(|(own, _)| *own == key);
         if let (false, Some(item)) = (is_own, table.get(key)) {
-            return Err(item.refuse(format!("only the kind {owner:?} has this key")));
+            return Err(item.refuse(format!("only {owner} this key")));
         }
     }
     for (key, value) in settings {

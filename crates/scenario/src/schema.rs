@@ -25,6 +25,7 @@ pub fn known_tables() -> Vec<&'static Table> {
         &cellular::RRC_UMTS,
         &tables::FLOW,
         &tables::APPLICATION,
+        tcp::Misbehavior::TABLE,
         &tables::TRAFFIC,
         &tables::HOSTS,
         &tables::NODE,

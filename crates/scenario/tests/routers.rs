@@ -41,7 +41,10 @@ fn routers_add_their_delay_and_inherit_other_settings() {
     assert_eq!(first.link.queue.limit, QueueLimit::Packets(822));
     assert_eq!(
         first.router_support,
-        RouterSupport::QuickStart(QuickStartConfig { threshold: 0.5 })
+        RouterSupport::QuickStart(QuickStartConfig {
+            threshold: 0.5,
+            overstate: 1.0
+        })
     );
     assert_eq!(
         (
@@ -87,9 +90,26 @@ fn every_kind_of_support() {
         router_support("{ kind = 'rcp', alpha = '10 %', beta = '100 %' }"),
         Ok(RouterSupport::Rcp(RcpConfig {
             alpha: 0.1,
-            beta: 1.0
+            beta: 1.0,
+            overstate: 1.0
         }))
     );
+    assert_eq!(
+        router_support("{ kind = 'xcp', overstate = 4 }"),
+        Ok(RouterSupport::Xcp(XcpConfig { overstate: 4.0 }))
+    );
+    // The resolved form names a lie, and nothing else.
+    for (text, lie) in [
+        ("'xcp'", None),
+        ("{ kind = 'xcp', overstate = 4 }", Some(4.0)),
+    ] {
+        let path = parse(&format!("preset = 'wired'\nrouter_support = {text}")).expect("a path");
+        let shown = serde_json::to_value(&path).expect("it serialises");
+        assert_eq!(
+            shown["router_support"].get("overstate"),
+            lie.map(serde_json::Value::from).as_ref()
+        );
+    }
     assert_eq!(
         parse("preset = 'wired'").map(|path| path.has_routers()),
         Ok(false)
@@ -115,6 +135,14 @@ fn refusals() {
         (
             "router_support = { kind = 'rcp', beta = '0 %' }",
             "it is zero",
+        ),
+        (
+            "router_support = { kind = 'none', overstate = 2 }",
+            "only a kind that grants rates has this",
+        ),
+        (
+            "router_support = { kind = 'rcp', overstate = 0.5 }",
+            "the range is 1 to 1000",
         ),
         (
             "router_support = { alpha = '50 %' }",

@@ -5,9 +5,10 @@ use std::path::Path;
 use congestion::Algorithm;
 use proptest::prelude::*;
 use scenario::{
-    AckPolicy, Application, Autotuning, CompareOptions, PRESETS, Parcel, PathModel, Scenario,
+    AckPolicy, Application, Autotuning, CompareOptions, Misbehavior, PRESETS, Parcel, PathModel,
+    Scenario,
 };
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Rate};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 
@@ -138,6 +139,7 @@ fn defaults_are_those_of_linux() {
     );
     let flow = &scenario.flows[0];
     assert_eq!((flow.sack, flow.impatient), (true, false));
+    assert_eq!(flow.misbehavior, None);
     assert_eq!(
         (
             flow.initial_window,
@@ -152,6 +154,32 @@ fn defaults_are_those_of_linux() {
         (flow.receive_buffer, flow.ack_policy, flow.application),
         (Bytes::new(64 << 20), AckPolicy::Delayed, Application::Bulk)
     );
+}
+
+#[test]
+fn receivers_that_misbehave() {
+    let text = |keys: &str| {
+        format!("path.preset = 'wired'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\n{keys}")
+    };
+    let scenario = load(&text(
+        "misbehavior = { optimistic = '20 Mbit/s', divide = 3 }",
+    ))
+    .unwrap();
+    assert_eq!(
+        scenario.flows[0].misbehavior,
+        Some(Misbehavior {
+            divide: 3,
+            optimistic: Some(Rate::from_bits_per_sec(20_000_000)),
+            ..Misbehavior::USUAL
+        })
+    );
+    let shown = serde_json::to_value(&scenario).unwrap();
+    let misbehavior = &shown["flows"][0]["misbehavior"];
+    assert_eq!(misbehavior["divide"], 3);
+    assert_eq!(misbehavior["optimistic_bps"], 20_000_000);
+    // One that complies is not mentioned.
+    let shown = serde_json::to_value(load(&text("")).unwrap()).unwrap();
+    assert!(shown["flows"][0].get("misbehavior").is_none());
 }
 
 #[test]
@@ -172,6 +200,13 @@ fn refusals() {
         ("[[flow]]\nalgorithm = 'cubic'\ninitial_window = '10'", "f.toml:4:1: initial_window = \"10\": expected a whole number from 1 to 65535".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\npacing = 'yes'", "f.toml:4:1: pacing = \"yes\": expected true or false, without quotes".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nack_policy = 'every'", "f.toml:4:1: ack_policy = \"every\": this is not known; did you mean \"every-segment\"?".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = { divid = 2 }", "f.toml:4:17: unknown key \"divid\" in misbehavior; did you mean \"divide\"?".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = { divide = 0 }", "f.toml:4:17: divide = 0: expected a whole number from 1 to 1000".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = {}", "f.toml:4:1: misbehavior: say what the receiver does: divide, duplicate, optimistic or stretch".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = { divide = 2, wait = '1 ms' }", "f.toml:4:29: wait needs a stretch of 2 segments or more".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nmisbehavior = { stretch = 2, optimistic = '1 Mbit/s' }", "f.toml:4:17: a receiver with optimistic ACKs follows their rate: leave out stretch".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nack_policy = 'every-segment'\nmisbehavior = { stretch = 2 }", "f.toml:4:1: a receiver that acknowledges every segment does not stretch its ACKs: leave out ack_policy or the stretch of misbehavior".to_owned()),
+        ("[[traffic]]\nkind = 'bulk'\nmisbehavior = { divide = 2 }", "f.toml:4:1: unknown key \"misbehavior\" in [[traffic]]".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nreceive_buffer = '2 GB'", "f.toml:4:1: receive_buffer = \"2 GB\": it is from 2.896 kB to 1.07372544 GB".to_owned()),
         ("path.aqm = 'fq-codel'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nsmall_queue = 10", "f.toml: the flow \"cubic+hystart\" has a small_queue, for which its device, the path's first link, is Wi-Fi or has a drop-tail queue that knows on arrival when a packet leaves: no other aqm, no dama".to_owned()),
         ("rate = '1 Mbit/s'", "f.toml:2:1: unknown key \"rate\" in the scenario; put it under [path]".to_owned()),

@@ -24,7 +24,7 @@ fn every_key_is_read() {
          rssi_deviation = '3 dB', rssi_correlation = '1 s', blocked = '10 %', mcs = 5, rate_map = 'sensitivity', \
          aggregation = false, max_frame = '4 ms', assembled_ahead = true, aifsn = 2, cw_min = 7, cw_max = 63, retries = 4, hidden = '2 %', \
          stations = 3, traffic = { on = '1 s', off = '2 s' }, station_packets = 8, station_mcs = 2, busy = '30 %', \
-         airtime_limit = '5 ms' }",
+         airtime_limit = '5 ms', assembled_ahead = true }",
     );
     let expected = WifiConfig {
         standard: WifiStandard::N,
@@ -54,6 +54,7 @@ fn every_key_is_read() {
         station_mcs: Some(2),
         busy: 0.3,
         airtime_limit: Duration::from_millis(5),
+        assembled_ahead: true,
     };
     assert_eq!(config, expected);
     let poisson = wifi("rate = { model = 'wifi', traffic = { rate = '5 Mbit/s' } }");

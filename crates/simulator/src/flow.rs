@@ -242,6 +242,12 @@ impl<'a> FlowState<'a> {
         if endpoints.sender.thins_acks() {
             endpoints.receiver.thin_acks();
         }
+        // A proxy complies; the host behind the last leg may not.
+        if let Some(misbehavior) = config.misbehavior
+            && self.next() == NOBODY
+        {
+            endpoints.receiver.misbehave(misbehavior);
+        }
         self.endpoints = Some(endpoints);
     }
 

@@ -246,3 +246,45 @@ fn runs_repeat() {
         assert_eq!(result(), result());
     }
 }
+
+/// RED drops a third of the last window of slow start. SEARCH then tests in fast recovery, because
+/// the window is below the threshold, and lowers the threshold to two segments, with which the other
+/// losses are repaired. A SEARCH that rests in recovery does what standard slow start does.
+#[test]
+fn search_that_tests_in_recovery_collapses_behind_red() {
+    let text = |algorithm: &str| {
+        format!(
+            "duration = '10 s'
+             seed = 2
+             path = {{ rate = '50 Mbit/s', rtt = '40 ms', buffer = '1000 packets',
+                      jitter = '500 us', aqm = 'red' }}
+             flow = [{{ algorithm = '{algorithm}' }}]"
+        )
+    };
+    let least_threshold = |algorithm: &str| {
+        let scenario = Scenario::parse(&text(algorithm), "f.toml", std::path::Path::new(""))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let output = run(&scenario, true);
+        let traces = output.traces.expect("asked for");
+        let trace = &traces.flows[0];
+        let mut low = u64::MAX;
+        for (at, threshold) in trace.time_s.iter().zip(&trace.ssthresh_bytes) {
+            if *at < 1.0 {
+                low = low.min(threshold.unwrap_or(u64::MAX));
+            }
+        }
+        (low, output.result.flows[0].goodput_bps / 1e6)
+    };
+    let (low, rate) = least_threshold("cubic+search");
+    assert_eq!(low, 2 * 1448);
+    assert!(rate < 3.0, "{rate}");
+    let standard = least_threshold("cubic+standard");
+    assert!(standard.0 > 500_000 && standard.1 > 10.0, "{standard:?}");
+    for rested in [
+        "cubic+search:in_recovery=rest",
+        "cubic+search:as_published=true",
+        "cubic+search:version=4.0",
+    ] {
+        assert_eq!(least_threshold(rested), standard, "{rested}");
+    }
+}

@@ -280,6 +280,18 @@ fn flow(draw: &mut Draw, algorithms: &[String], is_timed: bool, text: &mut Strin
     if is_old || draw.once_in(12) {
         text.push_str("loss_detection = 'fack'\n");
     }
+    if draw.once_in(8) {
+        let rate = draw.between(50, 50_000);
+        let parts = draw.between(1, 20);
+        let plan = match draw.between(0, 3) {
+            0 => format!("divide = {parts}"),
+            1 => format!("duplicate = {parts}"),
+            2 => format!("optimistic = '{rate} kbit/s', divide = {parts}"),
+            _ if text.contains("every-segment") => "duplicate = 1".to_owned(),
+            _ => format!("stretch = {}, wait = '{parts} ms'", parts + 1),
+        };
+        writeln!(text, "misbehavior = {{ {plan} }}").unwrap();
+    }
 }
 
 fn traffic(draw: &mut Draw, algorithms: &[String], text: &mut String) {

@@ -96,7 +96,10 @@ fn quick_start_asks_in_the_syn_ack() {
     let mut path = idle_path();
     let without = epoch_ms(&path, name, 35);
     assert!((without - 420.4).abs() < 0.2, "slow start: {without} ms");
-    path.router_support = RouterSupport::QuickStart(QuickStartConfig { threshold: 0.85 });
+    path.router_support = RouterSupport::QuickStart(QuickStartConfig {
+        threshold: 0.85,
+        overstate: 1.0,
+    });
     for packets in [4_u64, 10, 21, 35] {
         let duration = epoch_ms(&path, name, packets);
         let ideal = 100.0 + (packets as f64 - 1.5) * 1500.0 * 8.0 / 5120.0 + 1.2;

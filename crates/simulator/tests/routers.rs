@@ -15,12 +15,16 @@ use testing::snapshot::Table;
 use units::{Bytes, Duration, Instant, Rate};
 
 const RTT: f64 = 0.2;
-const QUICK_START: RouterSupport = RouterSupport::QuickStart(QuickStartConfig { threshold: 0.85 });
+const QUICK_START: RouterSupport = RouterSupport::QuickStart(QuickStartConfig {
+    threshold: 0.85,
+    overstate: 1.0,
+});
 const RCP: RouterSupport = RouterSupport::Rcp(RcpConfig {
     alpha: 0.4,
     beta: 0.4,
+    overstate: 1.0,
 });
-const XCP: RouterSupport = RouterSupport::Xcp(XcpConfig {});
+const XCP: RouterSupport = RouterSupport::Xcp(XcpConfig { overstate: 1.0 });
 
 /// Three routers and 200 ms. The last router is the bottleneck of 10 Mbit/s.
 fn path(supports: [RouterSupport; 3]) -> PathModel {
@@ -104,7 +108,10 @@ fn quick_start_sends_all_in_the_first_round_trip() {
         let late = fallen_back.fct_s.expect("completed") - ordinary.fct_s.expect("completed");
         assert!((0.0..25e-6).contains(&late), "{late}");
     }
-    let refusing = RouterSupport::QuickStart(QuickStartConfig { threshold: 0.001 });
+    let refusing = RouterSupport::QuickStart(QuickStartConfig {
+        threshold: 0.001,
+        overstate: 1.0,
+    });
     let refused = transfer(
         &path([QUICK_START, refusing, QUICK_START]),
         flow("reno+quick-start"),
@@ -116,6 +123,29 @@ fn quick_start_sends_all_in_the_first_round_trip() {
     let output = run(&Scenario::new(path([QUICK_START; 3]), vec![small]), false);
     let fct = output.result.flows[0].fct_s.expect("completed");
     assert!(fct < 1.5 * RTT + 0.016, "a burst, not paced: {fct}");
+}
+
+/// Routers that take their links for eight times as fast grant 40.96 Mbit/s (68 are below the
+/// threshold of the bottleneck of 10): a window of 682 segments. In its 200 ms, router 2 sends 333
+/// of them and holds 200, and drops the rest.
+#[test]
+fn routers_that_lie_cause_the_loss_that_they_are_asked_to_prevent() {
+    let lying = RouterSupport::QuickStart(QuickStartConfig {
+        threshold: 0.85,
+        overstate: 8.0,
+    });
+    let dropped = |support| {
+        let mut flow = flow("reno+quick-start");
+        flow.size = Some(Bytes::new(682 * 1448));
+        let output = run(&Scenario::new(path([support; 3]), vec![flow]), false);
+        let links = &output.result.links;
+        (links[0].drops, links[3].drops)
+    };
+    assert_eq!(dropped(QUICK_START), (0, 0));
+    let (bottleneck, router) = dropped(lying);
+    assert!((140..160).contains(&router), "{router}");
+    // The 533 that pass leave router 2 in 323 ms, in which the bottleneck sends 267 and holds 200.
+    assert!((55..75).contains(&bottleneck), "{bottleneck}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Settings of a connection. Defaults are those of Linux 6.x.
 
 use congestion::Algorithm;
-use tables::words;
-use units::{Bytes, Duration};
+use tables::{Key, Kind, LEAST_RATE, Rules, Wrong, described, words};
+use units::{Bytes, Duration, Rate};
 
 /// The sending side.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,3 +101,55 @@ pub enum AckPolicy {
 }
 
 words!(AckPolicy: "delayed" => Delayed, "every-segment" => EverySegment);
+
+/// The fastest optimistic ACKs: 8.6 million in a second.
+const MOST_OPTIMISTIC: Rate = Rate::from_bits_per_sec(100_000_000_000);
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct Misbehavior("misbehavior", "misbehavior", "What a receiver does that does not \
+comply with the standards (Savage et al. 1999).") {
+        /// ACK division: how many ACKs, each of an equal part of the data, leave in place of one.
+        divide: u32 = 1 => Key::of(Kind::Integer(1, 1000));
+        /// Duplicate-ACK spoofing: how many copies follow each ACK.
+        duplicate: u32 = 0 => Key::of(Kind::Integer(0, 1000));
+        /// Optimistic ACKs: from the first data on, the receiver acknowledges full segments at this
+        /// rate of payload, arrived or not, and no loss is ever reported: what is lost is missing
+        /// from the stream.
+        optimistic: Option<Rate> = None
+            => Key::of(Kind::Rate(LEAST_RATE, MOST_OPTIMISTIC))
+                .usually("only data that has arrived is acknowledged");
+        /// Stretch ACKs: how many full segments the receiver lets arrive before it acknowledges
+        /// them. A hole, a duplicate and the end of the stream are acknowledged at once.
+        stretch: u32 = 1 => Key::of(Kind::Integer(1, 1_000_000));
+        /// With `stretch`: how long the first of these segments waits for its ACK at most. RFC 5681
+        /// permits 500 ms.
+        wait: Duration = Duration::from_millis(200)
+            => Key::of(Kind::Time(Duration::from_nanos(1), Duration::from_secs(60)));
+    }
+}
+
+impl Rules for Misbehavior {
+    fn check(&self, said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        if !Self::TABLE.keys.iter().any(|key| said(key.name)) {
+            return Err(Wrong::at(
+                "",
+                "misbehavior: say what the receiver does: divide, duplicate, optimistic or stretch",
+            ));
+        }
+        if said("wait") && self.stretch < 2 {
+            return Err(Wrong::at(
+                "wait",
+                "wait needs a stretch of 2 segments or more",
+            ));
+        }
+        if self.stretch > 1 && self.optimistic.is_some() {
+            return Err(Wrong::at(
+                "stretch",
+                "a receiver with optimistic ACKs follows their rate: leave out stretch",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -4,7 +4,8 @@
 //! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), within the rules of RFC 2018, 2883, 3168
 //! and 7323. Assumes an application that reads everything at once, and a network device that
 //! delivers single packets (no GRO). If the other direction carries data too, see `duplex.rs`; if
-//! the application reads later, see `unread.rs`.
+//! the application reads later, see `unread.rs`; if the receiver does not comply, see
+//! `misbehavior.rs`.
 //!
 //! **ACK frequency.** A segment is acknowledged at once while quick ACKs are left: 16 at the start,
 //! after a pause longer than the RTO and after a duplicate; 2 after a congestion mark. Every
@@ -30,6 +31,7 @@
 mod duplex;
 mod echo;
 mod fast_path;
+mod misbehavior;
 mod policy;
 mod sack_list;
 #[cfg(test)]
@@ -49,6 +51,7 @@ use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
 use echo::Echo;
 pub use fast_path::PlainAck;
+use misbehavior::Aside;
 use policy::{ATO_MIN, QUICK_ACKS};
 use sack_list::SackList;
 use thinning::Thinning;
@@ -127,8 +130,7 @@ pub struct Receiver {
     /// Duplicate ACKs counted for `duplicates_of`.
     duplicate_acks: u32,
     duplicates_of: u64,
-    /// An ACK that had to be built before the data after it was processed.
-    early_ack: Option<Box<AckSegment>>,
+    aside: Option<Box<Aside>>,
     ts_recent: u32,
     /// RFC 3168: echo marks until the sender reports a reduction (`TCP_ECN_DEMAND_CWR`).
     echo_marks: bool,
@@ -190,7 +192,7 @@ impl Receiver {
             compressed: 0,
             duplicate_acks: 0,
             duplicates_of: 0,
-            early_ack: None,
+            aside: None,
             ts_recent: 0,
             echo_marks: false,
             beyond: RangeSet::new(),
@@ -318,6 +320,9 @@ impl Receiver {
         if segment.len > 0 {
             self.sacks.forget_duplicate();
         }
+        if start > self.rcv_nxt && self.aside.is_some() {
+            self.conceal_hole(start);
+        }
         let is_in_order = start <= self.rcv_nxt && end > self.rcv_nxt;
         if is_in_order && self.is_full() && segment.len > 0 {
             self.refuse_beyond_window();
@@ -339,6 +344,9 @@ impl Receiver {
         }
         if is_in_order {
             self.look_ahead();
+        }
+        if self.aside.is_some() {
+            self.follow_scheme(now, is_in_order);
         }
     }
 
@@ -439,7 +447,8 @@ impl Receiver {
         }
         if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
             // The list is about to drop a block not yet reported (`tcp_sack_compress_send_ack`).
-            self.early_ack = Some(Box::new(self.make_ack(now)));
+            let ack = self.make_ack(now);
+            self.aside.get_or_insert_default().early_ack = Some(ack);
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
@@ -500,29 +509,21 @@ impl Receiver {
         }
     }
 
-    /// Whether [`Self::poll_ack`] would return an ACK.
+    /// Whether [`Self::poll_ack`] may return an ACK.
     #[inline]
     #[must_use]
     pub const fn has_ack(&self) -> bool {
-        self.pending.now || self.pending.syn_ack || self.early_ack.is_some()
+        self.pending.now || self.pending.syn_ack || self.aside.is_some()
     }
 
     /// The next ACK to send alone, or `None`.
     #[inline]
     pub fn poll_ack(&mut self, now: Instant) -> Option<AckSegment> {
         // The rare cases come first, and cost one comparison.
-        if self.pending.syn_ack || self.early_ack.is_some() {
+        if self.pending.syn_ack || self.aside.is_some() {
             return self.poll_rare_ack(now);
         }
         self.pending.now.then(|| self.make_ack(now))
-    }
-
-    #[cold]
-    fn poll_rare_ack(&mut self, now: Instant) -> Option<AckSegment> {
-        self.early_ack.take().map(|ack| *ack).or_else(|| {
-            self.pending.syn_ack = false;
-            Some(self.make_syn_ack(now))
-        })
     }
 
     fn make_syn_ack(&mut self, now: Instant) -> AckSegment {
@@ -596,7 +597,8 @@ impl Receiver {
         }
         if self.compressed_ack_at <= now {
             self.compressed_ack_at = Instant::MAX;
-            self.pending.now = true;
+            // Of a receiver that misbehaves, the timer may be another.
+            self.pending.now |= self.compressed > 0;
         }
     }
 }

@@ -6,6 +6,8 @@
 mod fack;
 #[path = "sender/loss.rs"]
 mod loss;
+#[path = "sender/misbehavior.rs"]
+mod misbehavior;
 #[path = "sender/pacing.rs"]
 mod pacing;
 #[path = "sender/physics.rs"]

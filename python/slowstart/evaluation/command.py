@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowstart import command_options
 from slowstart._native import enter_user_namespace
+from slowstart.command_options import Force, Json, Quick, Quiet, Threads  # noqa: TC001 (for Typer)
 from slowstart.errors import InputError
 from slowstart.progress import Meter
 
@@ -62,38 +64,21 @@ def evaluate(
         bool,
         typer.Option("--all", help="Instead: a leaderboard of all built-in start-ups."),
     ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer repetitions and paths: about a minute."),
-    ] = False,
-    runs: Annotated[
-        int | None,
-        typer.Option("-n", "--runs", metavar="N", min=1, max=100_000, show_default=False,
-                     help="Repetitions of each scenario, instead of its own number."),
-    ] = None,
+    quick: Quick = False,
+    runs: Annotated[int | None, command_options.runs(100_000, "each scenario")] = None,
     stack: Annotated[
         str | None,
         typer.Option("--stack", metavar="linux", show_default=False,
                      help="linux: also run the rows and algorithms that the running kernel has, "
                      "in real time, and print the differences (needs root or /dev/net/tun)."),
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="With --stack linux, include runs that failed the "
-                     "emulator's timing self-check."),
-    ] = False,
-    threads: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=4096, show_default=False,
-                     help="Number of simulations to run in parallel [default: one per core]. It "
-                     "does not affect the result."),
-    ] = None,
+    force: Force = False,
+    threads: Threads = None,
     output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", metavar="DIR", show_default=False,
-                     help="Folder for runs, report.html and result.json [default: evaluation]."),
+        str | None, command_options.folder("runs, report.html and result.json", "evaluation")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> int:  # fmt: skip
     """Evaluate an algorithm by the criteria of RFC 9743, beside well-known ones."""
     if every == (algorithm is not None):
@@ -141,11 +126,7 @@ def evaluate(
                     force=force,
                 )  # fmt: skip
     except KeyboardInterrupt:
-        sys.stderr.write(
-            f"slowstart: interrupted; finished runs are kept in {folder}, and the same command "
-            "resumes there\n"
-        )
-        return 130
+        return command_options.interrupted(folder)
     reader = scores.Reader(found)
     if every:
         _write_board(folder, reader, command, quick=quick, as_json=as_json, quiet=quiet)

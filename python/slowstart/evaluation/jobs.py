@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from slowstart import InputError, Scenario, compare
-from slowstart.evaluation.table import ALGORITHM, FOLDER, ORACLE, REFERENCE
+from slowstart.evaluation.table import (
+    ALGORITHM,
+    FOLDER,
+    ORACLE,
+    REFERENCE,
+    ROUTERS,
+    protocol,
+)
 from slowstart.exits import ideal
 from slowstart.run_store import run_key
 from slowstart.studies.files import toml
@@ -150,6 +157,8 @@ def cells(
         if REFERENCE in wanted[name]:
             named.append(REFERENCE)
         for algorithm in dict.fromkeys(named):
+            if algorithm is not None and not setup.applies(algorithm):
+                continue
             made += _cells_of(setup, algorithm, quick=quick, runs=runs, stack=stack)
     return [each for each in made if any(_needs(row, each) for row in chosen)]
 
@@ -184,11 +193,13 @@ def _cells_of(
 
 
 def _named(value: Any, algorithm: str | None) -> Any:
-    """``value`` with the algorithm in its place."""
+    """``value`` with the algorithm, and what it asks routers, in their places."""
     if isinstance(value, dict):
         return {key: _named(each, algorithm) for key, each in value.items()}
     if isinstance(value, list):
         return [_named(each, algorithm) for each in value]
+    if value == ROUTERS and algorithm is not None:
+        return protocol(algorithm)
     return algorithm if value == ALGORITHM else value
 
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from slowstart import __version__, algorithms
 from slowstart.evaluation import words
 from slowstart.evaluation.jobs import canonical
+from slowstart.evaluation.table import ASKING
 
 if TYPE_CHECKING:
     from slowstart.evaluation.scores import Reader, Value
     from slowstart.evaluation.table import Row, Table
 
-_NEED_ROUTERS = ("quick-start", "rcp", "xcp")
 _NEED_HISTORY = ("careful-resume", "stateful")
 _NEEDS_SIMULATOR = ("oracle",)
 _NOTES = """\
 Values are medians over runs, small numbers their 95 % intervals (below six runs the range of the \
-runs). Fractions have Wilson's interval. Of the flows in "(559 of 560)", the others have no value, \
-or the ideal exit beside them has none.
+runs). Fractions have Wilson's interval. A dash: no transfer has such a value, because none has a \
+false exit.{partial}
 An ideal exit is that of the start-up `oracle` with the same avoidance; see \
 [What a slow-start exit costs](../concepts/exit-cost.md). The reference of a monolithic congestion \
 control is `cubic+oracle`.
@@ -31,6 +31,11 @@ varies, the ideal exit is often early, too.{scenarios}
 (3) needs the simulator's knowledge of the path: it is the reference, not a competitor.
 `slowstart evaluate ALGORITHM` makes the whole scorecard of one of them, or of yours \
 ([guide](../guides/evaluate.md))."""
+_PARTIAL = """
+"({count} of {of})" behind a number: {count} of the {of} transfers count. The others did not end \
+within the time limit of their scenario, with this start-up or with the ideal exit that it is \
+compared with.\
+"""
 # The number of the row by which the table is sorted.
 _SORTED_BY = 1
 
@@ -120,7 +125,12 @@ def markdown(table: Table, reader: Reader, command: str, *, quick: bool) -> str:
     letters = " | ".join(chr(65 + n) for n in range(len(heads)))
     lines += ["", f"| algorithm | {letters} | source |"]
     lines += ["| --- |" + " ---: |" * len(heads) + " --- |"]
-    for name, entry, values in standings(table, reader):
+    found = standings(table, reader)
+    partial = next(
+        (value for _, _, values in found for value in values if value and value.count < value.of),
+        None,
+    )
+    for name, entry, values in found:
         cells = []
         for row, value in zip(heads, values, strict=True):
             if value is None:
@@ -130,17 +140,18 @@ def markdown(table: Table, reader: Reader, command: str, *, quick: bool) -> str:
             cells.append(words.shown(value, row) + (f"<br><sub>{small}</sub>" if small else ""))
         mark = _mark(entry["name"])
         lines.append(f"| `{name}`{mark} | {' | '.join(cells)} | {entry['provenance']} |")
-    lines += ["", *_notes(table, heads, quick=quick)]
+    lines += ["", *_notes(table, heads, partial, quick=quick)]
     return "\n".join(lines) + "\n"
 
 
 def _mark(name: str) -> str:
-    if name in _NEED_ROUTERS:
+    if name in ASKING:
         return " (1)"
     return " (2)" if name in _NEED_HISTORY else " (3)" if name in _NEEDS_SIMULATOR else ""
 
 
-def _notes(table: Table, heads: list[Row], *, quick: bool) -> list[str]:
+def _notes(table: Table, heads: list[Row], partial: Value | None, *, quick: bool) -> list[str]:
+    """``partial`` is a value that some of its transfers do not have."""
     setups = {row.setup: table.setups[row.setup] for row in heads}
     setup = setups["startup"]
     (axis,) = setup.axes
@@ -149,7 +160,8 @@ def _notes(table: Table, heads: list[Row], *, quick: bool) -> list[str]:
         chosen = [each for each in chosen if each in setup.kept[axis.name]]
     paths = ", ".join(str(each).replace(",", " with") for each in chosen)
     scenarios = "".join(f"\nScenario `{name}`: {each.about}." for name, each in setups.items())
-    notes = _NOTES.format(paths=paths, scenarios=scenarios).splitlines()
+    counts = "" if partial is None else _PARTIAL.format(count=partial.count, of=partial.of)
+    notes = _NOTES.format(paths=paths, scenarios=scenarios, partial=counts).splitlines()
     return [
         f"Sorted by column {chr(65 + _SORTED_BY)}. No column alone says which start-up is best: a",
         "fast one may take its time from others, and a slow one may spare them.",

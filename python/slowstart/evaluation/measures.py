@@ -55,6 +55,7 @@ MEASURES = {
     "goodput": Measure("Mbit/s", "higher", pl.col("goodput_bps") / 1e6),
     "loss": Measure("%", "lower", 100 * pl.col("loss_ratio")),
     "segments lost": Measure("segments", "lower", pl.col("segments_lost")),
+    "segments dropped": Measure("segments", "lower", pl.col("segments_dropped")),
     "segments sent": Measure("segments", "lower", pl.col("segments_sent")),
     "sent per RTT": Measure(
         "segments", "lower",

@@ -43,6 +43,7 @@ def document(card: Card, command: str, kernel: Kernel | None = None) -> dict[str
                 "strength": criterion.strength,
                 "asks": criterion.asks,
                 "missing": criterion.missing,
+                "inapplicable": words.inapplicable(card, criterion),
                 "rows": [_row(row, card, marked.get(id(row))) for row in criterion.rows],
             }
             for group in card.table.groups
@@ -71,6 +72,7 @@ def _row(row: Row, card: Card, outlier: Outlier | None) -> dict[str, Any]:
         "about": setup.about,
         "select": dict(row.select),
         "measure": row.measure,
+        "among": row.among,
         "over": row.over,
         "against": row.against,
         "as": row.relation,
@@ -133,7 +135,9 @@ def write(
                         "asks": criterion.asks,
                         "missing": criterion.missing,
                         "rows": [_cells(row, card, marked.get(id(row)), styles)
-                                 for row in criterion.rows],
+                                 for row in criterion.rows
+                                 if any(card.applies(row, name) for name in card.algorithms)],
+                        "inapplicable": words.inapplicable(card, criterion),
                         "figures": figures,
                     }
                 )  # fmt: skip
@@ -188,7 +192,7 @@ def _cells(
         "strip": _strip(values, card.algorithm, styles),
         "cells": [
             (name, words.shown(values[name], row), words.interval(values[name], row))
-            if name in values else (name, "-", "")
+            if name in values else (name, words.absent(card, row, name), "")
             for name in card.algorithms
         ],
     }  # fmt: skip

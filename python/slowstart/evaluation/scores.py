@@ -56,6 +56,10 @@ class Card:
         """The evaluated algorithm and the baselines."""
         return [self.algorithm, *self.baselines]
 
+    def applies(self, row: Row, algorithm: str) -> bool:
+        """Whether a row says anything about an algorithm."""
+        return self.table.setups[row.setup].applies(algorithm)
+
 
 class Reader:
     """Takes values from runs."""
@@ -105,8 +109,8 @@ class Reader:
 
     def _selected(
         self, setup: str, algorithm: str | None, select: Mapping[str, Any]
-    ) -> dict[int, str]:
-        """The cells with an algorithm and these labels; their labels as a word."""
+    ) -> dict[int, Mapping[str, Any]]:
+        """The cells with an algorithm and these labels, with all their labels."""
         chosen = {}
         for place, cell in self._by_setup.get(setup, ()):
             mine = cell.algorithm in (None, algorithm)
@@ -116,25 +120,35 @@ class Reader:
                 if axis in cell.labels
             }
             if mine and all(cell.labels[axis] in values for axis, values in wanted.items()):
-                chosen[place] = repr(sorted(cell.labels.items()))
+                chosen[place] = cell.labels
         return chosen
 
-    def _values(self, row: Row, setup: str, algorithm: str, measure: str) -> pl.DataFrame:
-        """Columns point, run, flow, value."""
-        known = MEASURES[measure]
+    def _values(
+        self, row: Row, setup: str, algorithm: str, axes: set[str] | None = None
+    ) -> pl.DataFrame:
+        """Columns point, place, run, flow, value; ``place`` is the point on ``axes`` alone."""
+        known = MEASURES[row.measure]
         frame = self._frame(setup, known.table, row.window)
         empty = pl.DataFrame(
-            schema={"point": pl.String, "run": pl.UInt32, "flow": pl.UInt32, "value": pl.Float64}
-        )
+            schema={
+                "point": pl.String, "place": pl.String, "run": pl.UInt32, "flow": pl.UInt32,
+                "value": pl.Float64,
+            }
+        )  # fmt: skip
         chosen = self._selected(setup, algorithm, row.select)
         if frame.is_empty() or not chosen:
             return empty
         frame = frame.filter(pl.col("cell").is_in(list(chosen)))
         if row.flow is not None and "name" in frame.columns:
             frame = frame.filter(pl.col("name") == row.flow)
+        if row.among is not None and axes is None:
+            frame = frame.filter(MEASURES[row.among].expression.cast(pl.Float64) != 0)
         flow = pl.col("flow") if known.table == "flows" else pl.lit(0)
+        points = {place: _point(labels, None) for place, labels in chosen.items()}
+        places = {place: _point(labels, axes) for place, labels in chosen.items()}
         return frame.select(
-            pl.col("cell").replace_strict(chosen, return_dtype=pl.String).alias("point"),
+            pl.col("cell").replace_strict(points, return_dtype=pl.String).alias("point"),
+            pl.col("cell").replace_strict(places, return_dtype=pl.String).alias("place"),
             pl.col("run").cast(pl.UInt32),
             flow.cast(pl.UInt32).alias("flow"),
             known.expression.cast(pl.Float64).alias("value"),
@@ -142,22 +156,29 @@ class Reader:
 
     def rows(self, row: Row, algorithm: str) -> pl.DataFrame:
         """The values of a row for an algorithm, one for each flow: point, run, flow, value."""
-        mine = self._values(row, row.setup, algorithm, row.measure)
+        mine = self._values(row, row.setup, algorithm)
         if row.limit is not None:
             mine = mine.with_columns(
                 censored=pl.col("value").is_null(), value=pl.col("value").fill_null(row.limit)
             )
-        if row.against is None:
-            return mine
-        keys = ["point", "run", "flow"]
+        if row.against is None or mine.is_empty():
+            return mine.drop("place")
+        setup, other_algorithm = row.setup, algorithm
         if row.against == ORACLE:
-            other = self._values(row, row.setup, ideal(algorithm), row.measure)
+            other_algorithm = ideal(algorithm)
         elif row.against == REFERENCE:
-            other = self._values(row, row.setup, REFERENCE, row.measure)
+            other_algorithm = REFERENCE
         else:
             # The flow in question is the first of its scenario, and so of the reference.
-            other = self._values(row, row.against, algorithm, row.measure)
-        other = other.rename({"value": "other"})
+            setup = row.against
+        # A reference without an axis stands for each of its points.
+        axes = self._axes(setup) & self._axes(row.setup)
+        labels = self._selected(row.setup, algorithm, row.select)
+        places = {_point(each, None): _point(each, axes) for each in labels.values()}
+        mine = mine.with_columns(place=pl.col("point").replace_strict(places))
+        other = self._values(row, setup, other_algorithm, axes)
+        keys = ["place", "run", "flow"]
+        other = other.select(*keys, other="value")
         both = mine.join(other, on=keys, how="left", maintain_order="left")
         a, b = pl.col("value"), pl.col("other")
         higher = MEASURES[row.measure].better == "higher"
@@ -167,7 +188,10 @@ class Reader:
             "harm": 100 * (b - a) / b if higher else 100 * (a - b) / a,
             "starved": (a < _STARVED * b).cast(pl.Float64),
         }[str(row.relation)]
-        return both.with_columns(value=combined).drop("other")
+        return both.with_columns(value=combined).drop("place", "other")
+
+    def _axes(self, setup: str) -> set[str]:
+        return {axis for _, cell in self._by_setup.get(setup, ()) for axis in cell.labels}
 
     def value(self, row: Row, algorithm: str) -> Value | None:
         """The value of a row for an algorithm, if any run has one."""
@@ -197,6 +221,11 @@ class Reader:
             of=len(found),
             censored=censored,
         )
+
+
+def _point(labels: Mapping[str, Any], axes: set[str] | None) -> str:
+    """A point of a grid, or what some axes say of it, as a word."""
+    return repr(sorted(each for each in labels.items() if axes is None or each[0] in axes))
 
 
 def _over(word: str) -> pl.Expr:

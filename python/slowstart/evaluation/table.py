@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 ALGORITHM = "$ALGORITHM"
+ROUTERS = "$ROUTER"
+"""Stands for the protocol by which the evaluated algorithm asks routers."""
+ASKING = ("quick-start", "rcp", "xcp")
+"""The start-ups and congestion controls that ask routers, which are also the words of
+``router_support``."""
 ORACLE, REFERENCE = "oracle", "cubic+oracle"
 """An ideal exit before the algorithm's own avoidance, and the same reference for all algorithms."""
 STRENGTHS = ("MUST", "SHOULD", "should", "named", "start-up")
@@ -48,6 +53,15 @@ class Setup:
         """Whether it is a reference without the evaluated algorithm."""
         return not _mentions(self.base, ALGORITHM)
 
+    @property
+    def asks_routers(self) -> bool:
+        """Whether it is only for algorithms that ask routers."""
+        return _mentions(self.base, ROUTERS)
+
+    def applies(self, algorithm: str) -> bool:
+        """Whether it says anything about an algorithm."""
+        return not self.asks_routers or protocol(algorithm) is not None
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -66,6 +80,8 @@ class Row:
     """What a flow without a value counts as, at least."""
     headline: bool
     stands_out: float | None
+    among: str | None = None
+    """A measure: only flows in which it is not zero have a value."""
 
     @property
     def unit(self) -> str:
@@ -136,6 +152,12 @@ class Table:
     def criteria(self) -> list[Criterion]:
         """The criteria in order."""
         return [each for group in self.groups for each in group.criteria]
+
+
+def protocol(algorithm: str) -> str | None:
+    """The protocol by which an algorithm asks routers."""
+    parts = (part.partition(":")[0] for part in algorithm.split("+"))
+    return next((part for part in parts if part in ASKING), None)
 
 
 def _mentions(value: Any, word: str) -> bool:
@@ -224,7 +246,7 @@ def _group(root: Node, setups: Mapping[str, Setup]) -> Group:
 
 _ROW = (
     "words", "scenario", "measure", "select", "flow", "over", "against", "as", "window", "limit",
-    "headline", "stands_out",
+    "headline", "stands_out", "among",
 )  # fmt: skip
 
 
@@ -265,6 +287,7 @@ def _row(node: Node, setups: Mapping[str, Setup], words: str | None = None) -> R
         limit=node.number("limit") if node.has("limit") else None,
         headline=node.boolean("headline", default=False),
         stands_out=node.number("stands_out") if node.has("stands_out") else None,
+        among=node.choice("among", list(MEASURES)) if node.has("among") else None,
     )
 
 

@@ -38,7 +38,11 @@ def show(card: Card, report: str, kernel: Kernel | None = None) -> None:
                 continue
             section = f"{criterion.section}  " if criterion.section else ""
             cells = [
-                Text(words.shown(values[name], row) if name in values else "-")
+                Text(
+                    words.shown(values[name], row)
+                    if name in values
+                    else words.absent(card, row, name)
+                )
                 for name in card.algorithms
             ]
             if id(row) in marked:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slowstart import tables
+from slowstart.evaluation.table import protocol
+from slowstart.studies.files import listed
 
 if TYPE_CHECKING:
     from slowstart.evaluation.scores import Card, Outlier, Value
-    from slowstart.evaluation.table import Row
+    from slowstart.evaluation.table import Criterion, Row
 
 # The most sentences about rows in which the algorithm stands out, in each direction.
 MOST = 8
@@ -71,6 +73,24 @@ def sentence(outlier: Outlier) -> str:
         name, value = outlier.but
         others = f"{name}: {shown(value, row)}; the others"
     return f"{text}{where}: {shown(outlier.value, row)}; {others}: {there}."
+
+
+def absent(card: Card, row: Row, algorithm: str) -> str:
+    """What stands for a value that is not there."""
+    return "-" if card.applies(row, algorithm) else "n/a"
+
+
+def inapplicable(card: Card, criterion: Criterion) -> str | None:
+    """Which rows of a criterion say nothing about some algorithms, and why."""
+    rows = [row for row in criterion.rows if card.table.setups[row.setup].asks_routers]
+    without = [name for name in card.algorithms if protocol(name) is None]
+    if not rows or not without:
+        return None
+    if len(without) == len(card.algorithms):
+        asked = "; ".join(row.words for row in rows)
+        return f"No algorithm here asks routers, so these rows are left out: {asked}."
+    verb = "asks" if len(without) == 1 else "ask"
+    return f"n/a: {listed(without)} {verb} no routers, so that lying ones do not matter."
 
 
 def note_on_runs(card: Card) -> str:

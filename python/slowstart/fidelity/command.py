@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowstart._native import enter_user_namespace
+from slowstart.command_options import Json, Quiet  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError, RunError
 from slowstart.progress import Meter
 
@@ -159,8 +160,8 @@ def validate(
         str,
         typer.Option("-o", "--output", metavar="DIR", help="Folder for the runs and the report."),
     ] = "fidelity",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Validate the simulated TCP against the Linux kernel over a grid of paths.
 

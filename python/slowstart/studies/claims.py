@@ -10,7 +10,8 @@ end) agrees only if the whole confidence interval lies on the claimed side.
 
 A claim about a calibrated network is judged at every point that is tested of those that the
 published baseline allows (:mod:`slowstart.studies.calibration`). It agrees or differs if it does so
-at all of them. Otherwise the publication does not decide it: ``not-identified``.
+at all of them. Otherwise the publication does not decide it: ``not-identified``. The same holds for
+a number whose function gives its range over all that the publication allows (``Estimate.reach``).
 
 Only independent claims enter the totals (:data:`STANDINGS`).
 """
@@ -92,7 +93,7 @@ class Verdict:
     expected: Expected | None = None
     """The range that the value was compared with."""
     points: int = 1
-    """The number of allowed points at which the claim was judged."""
+    """The number of allowed points at which the claim was judged; of a range, its two ends."""
     agreeing: int = 0
     """At how many of them it agrees."""
     low: float | None = None
@@ -261,10 +262,36 @@ def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
             f"; {found.censored} rows count as at least the limit of {plain(claim.limit or 0)}"
         )
     word = AGREES if agrees else DIFFERS
-    return Verdict(
+    verdict = Verdict(
         claim, stack, word, reason, found, expected=expected, agreeing=int(agrees),
         low=found.value, high=found.value,
     )  # fmt: skip
+    return verdict if found.reach is None else over_range(verdict, found.reach)
+
+
+def over_range(chosen: Verdict, reach: tuple[float, float]) -> Verdict:
+    """The verdict over a range of values that the publication allows."""
+    if chosen.expected is None:
+        return chosen
+    low, high = reach
+    band = chosen.expected
+    inside = [band.holds(end) for end in reach]
+    apart = (band.low is not None and high < band.low) or (
+        band.high is not None and low > band.high
+    )
+    unit = f" {chosen.claim.unit}" if chosen.claim.unit else ""
+    span = f"{plain(low)} to {plain(high)}{unit}"
+    if all(inside) and chosen.word == AGREES:
+        word, reason = AGREES, f"{chosen.reason}; so over all that is allowed: {span}"
+    elif apart and chosen.word == DIFFERS:
+        word, reason = DIFFERS, f"{chosen.reason}; so over all that is allowed: {span}"
+    else:
+        word = NOT_IDENTIFIED
+        reason = f"what the publication leaves open allows {span}; at the chosen point: "
+        reason += chosen.reason
+    return replace(
+        chosen, word=word, reason=reason, points=2, agreeing=sum(inside), low=low, high=high
+    )
 
 
 def over_points(chosen: Verdict, others: Sequence[Verdict]) -> Verdict:

@@ -63,6 +63,9 @@ class Estimate:
     test: str | None = None
     censored: int = 0
     """Rows that ended at the limit of observation and count as at least that."""
+    reach: tuple[float, float] | None = None
+    """The least and the greatest value over all that the publication allows, and every value
+    between them; ``None`` if it allows nothing else. A function of an analysis may know it."""
 
 
 def censor(rows: pl.DataFrame, limit: float, statistic: str) -> tuple[pl.DataFrame, int] | None:

@@ -51,6 +51,7 @@ def write(findings: Findings, folder: Path) -> None:
         publication=findings.study.publication,
         plural=plots.plural,
         quick=findings.quick,
+        equal_runs=findings.equal_runs,
         totals={each: findings.totals_of(INDEPENDENT, each) for each in findings.stacks},
         dependent=findings.dependent,
         standings=STANDINGS,

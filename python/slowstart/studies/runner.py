@@ -22,6 +22,7 @@ import polars as pl
 
 from slowstart import InputError, __version__
 from slowstart.output import replace_file, sync_file, sync_folder, writing
+from slowstart.planning import is_random
 from slowstart.run_store import read_mark
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
@@ -146,6 +147,21 @@ class Findings:
                 shown = ", ".join(str(row[axis]) for axis in plan.axes)
                 entries.append(f"{name} ({shown}), run {row['run']}: {row['reasons']}")
         return entries
+
+    @cached_property
+    def equal_runs(self) -> list[str]:
+        """A sentence for each experiment with simulations in which nothing is random."""
+        said = []
+        for (name, stack), jobs in self.jobs.items():
+            several = [job for job in jobs if job.runs > 1]
+            fixed = sum(not is_random(job.scenario) for job in several)
+            if stack == "simulated" and fixed:
+                which = name if fixed == len(jobs) else f"{fixed} of {len(jobs)} cells of {name}"
+                said.append(
+                    f"Nothing is random in {which}: the simulated runs of a cell are equal, and "
+                    "one would do."
+                )
+        return said
 
     @cached_property
     def answer(self) -> list[str]:

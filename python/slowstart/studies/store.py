@@ -433,7 +433,8 @@ class _Outcome:
         else:
             series = self.result.flow_traces if name == "flow_traces" else self.result.link_traces
             frame = pl.DataFrame(series())
-        yield frame.with_columns(*self._place())
+        # The labels of its job say which scenario a row is of.
+        yield frame.drop("scenario", strict=False).with_columns(*self._place())
 
     def _place(self) -> tuple[pl.Expr, ...]:
         return (

@@ -29,7 +29,7 @@ from slowstart.studies.drawings import Drawing, read_drawing
 from slowstart.studies.files import Node, listed, nearest
 from slowstart.studies.grid import STACKS, Stack
 from slowstart.studies.headline import Row, read_headline
-from slowstart.studies.measures import Known
+from slowstart.studies.measures import TABLES, Known
 from slowstart.studies.plan import Experiment, baseline, read_experiment
 
 if TYPE_CHECKING:
@@ -242,15 +242,10 @@ def _publication(root: Node) -> Publication | None:
 def _columns() -> dict[str, list[str]]:
     """The columns of the tables that claims may use."""
     nothing = run_batch([])
+    tables = [each for each in TABLES if each != "runs"]
+    columns = {name: getattr(nothing, name)().column_names for name in tables}
     return {
-        "flows": nothing.flows().column_names,
-        "links": nothing.links().column_names,
-        "traffic": nothing.traffic().column_names,
-        "responses": nothing.responses().column_names,
-        "queues": nothing.queues().column_names,
-        "networks": nothing.networks().column_names,
-        "network_drops": nothing.network_drops().column_names,
-        "nodes": nothing.nodes().column_names,
+        **{name: [each for each in those if each != "scenario"] for name, those in columns.items()},
         "runs": ["path", "run", "seed", "stack", "end_s", "counts", "wall_s"],
     }
 

@@ -189,6 +189,8 @@ def _show_totals(out: Console, findings: Findings) -> None:
     wrong = [row["claim"].name for row in differing if not row["explanation"].holds]
     if wrong and not findings.quick:
         out.print(Text(f"The explanation does not hold in these runs: {_few(wrong)}"))
+    for sentence in findings.equal_runs:
+        out.print(sentence, markup=False, soft_wrap=not sys.stdout.isatty())
     if findings.quick:
         out.print("This was a quick run: fewer repetitions, so the verdicts are provisional.")
 

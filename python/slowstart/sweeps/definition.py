@@ -10,14 +10,15 @@ import copy
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from slowstart import Scenario
+from slowstart import Scenario, labels
 from slowstart._native import parse_toml, run_batch
 from slowstart.errors import InputError
 from slowstart.studies.files import Node, Scalar, nearest, toml
@@ -34,6 +35,7 @@ _PLACE = re.compile(r"^sweep(:\d+)*: ")
 _SLOT = "\N{SYMBOL FOR DELETE}"
 _ROOT = (
     "about", "runs", "seed", "scenario", "grid", "latin_hypercube", "derived", "tables", "figures",
+    "labels",
 )  # fmt: skip
 TABLES = (
     "flows", "links", "traffic", "responses", "queues", "networks", "network_drops", "nodes",
@@ -107,27 +109,36 @@ class Definition:
     figures: tuple[str, ...]
     """The measurements to draw."""
     about: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The label of each labelled algorithm, by its canonical name."""
     _templates: dict[tuple[int, ...], tuple[list[str], list[int]]] = field(default_factory=dict)
 
     # --- reading -------------------------------------------------------------------------------
 
     @classmethod
     def load(
-        cls, given: str | os.PathLike[str] | Mapping[str, Any], folder: Path | None = None
+        cls,
+        given: str | os.PathLike[str] | Mapping[str, Any],
+        folder: Path | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Definition:
         """Reads a file, or a dictionary of the same structure, and checks every value alone.
 
         ``folder`` is that of the traces of a dictionary's scenario, the working directory by
-        default.
+        default. ``labels`` are further ones.
 
         Raises:
             InputError: With file and line, if there is a file.
         """
+        node: Node
         if isinstance(given, Mapping):
-            made = cls.read(_Given("the sweep", copy.deepcopy(dict(given)), {}), folder or Path())
+            node, place = _Given("the sweep", copy.deepcopy(dict(given)), {}), folder or Path()
         else:
             file = Path(given)
-            made = cls.read(Node.read(file), file.parent)
+            node, place = Node.read(file), file.parent
+        if labels:
+            node.value["labels"] = {**node.table("labels").value, **labels}
+        made = cls.read(node, place)
         made.check()
         return made
 
@@ -155,6 +166,7 @@ class Definition:
             if key in grid.value:
                 raise spread.refuse(f"{key} is in [grid], too", key)
         axes = tuple(read_axis(grid, key, keys) for key in grid.value)
+        shown, axes = _labelled(node.table("labels"), axes, base)
         spans = tuple(Span.read(spread, key, name_of(key, keys)) for key in spread.value)
         sample: list[list[float]] = []
         if node.has("latin_hypercube"):
@@ -187,6 +199,7 @@ class Definition:
             tuple(dict.fromkeys(("flows", *tables))),
             tuple(node.texts("figures")),
             node.text("about", ""),
+            shown,
         )
         if made.points * runs > MOST * 10:
             raise node.refuse(f"{made.points} points of {runs} runs: the limit is {MOST * 10} runs")
@@ -230,6 +243,36 @@ class Definition:
             said = ", ".join(f"{name} = {value}" for name, value in self.labels(point).items())
             reason = _PLACE.sub("", str(error))
             raise self.node.refuse(f"the point {said}: {reason}", "scenario") from error
+
+    def scenarios(self, points: Sequence[int]) -> list[Scenario]:
+        """The scenarios of some points; see :meth:`scenario`."""
+        texts = self._texts(points)
+        try:
+            return Scenario.from_tomls(texts, name="sweep", folder=str(self.folder), seed=self.seed)
+        except InputError:
+            # One after the other, for an error that says which point it is.
+            return [self.scenario(each) for each in points]
+
+    def _texts(self, points: Sequence[int]) -> list[str]:
+        """The texts of many points; see :meth:`text`."""
+        if self.derived or any(axis.named for axis in self.axes):
+            return [self.text(each) for each in points]
+        # One template and no formula: what goes between its parts depends on one place each.
+        parts, slots = self._templates.get(key := (-1,) * len(self.axes)) or self._template(key)
+        places = np.unravel_index(np.asarray(points), self.shape) if self.shape else ()
+        columns: list[list[str]] = []
+        for axis, place in zip(self.axes, places, strict=False):
+            words = [value.text for value in axis.values]
+            columns.append([words[each] for each in place.tolist()])
+        for span, drawn in zip(self.spans, self.sample, strict=True):
+            columns.append([span.quick(drawn[each])[0] for each in places[-1].tolist()])
+        text = "".join(
+            f"{part.replace('{', '{{').replace('}', '}}')}{{{slot}}}"
+            for slot, part in zip(slots, parts, strict=False)
+        ) + parts[-1].replace("{", "{{").replace("}", "}}")
+        if not columns:
+            return [text.format()] * len(points)
+        return [text.format(*row) for row in zip(*columns, strict=True)]
 
     def file_of(self, point: int) -> str:
         """The scenario of a point as a file, to be read."""
@@ -451,6 +494,34 @@ def _base(node: Node, folder: Path) -> dict[str, Any]:
             tree.pop(key, None)
         return tree
     return dict(node.table("scenario").value)
+
+
+def _labelled(
+    node: Node, axes: tuple[Axis, ...], base: Mapping[str, Any]
+) -> tuple[dict[str, str], tuple[Axis, ...]]:
+    """``[labels]``: the label of each algorithm by its canonical name, and the axes with labels."""
+    if not node.value:
+        return {}, axes
+    flows = base.get("flow")
+    tables = [each for each in flows if isinstance(each, dict)] if isinstance(flows, list) else []
+    there = [each["algorithm"] for each in tables if isinstance(each.get("algorithm"), str)]
+    swept = [axis for axis in axes if axis.key.split(".")[-1] == "algorithm" and not axis.named]
+    there += [str(value.label) for axis in swept for value in axis.values]
+    try:
+        names = {each: labels.canonical(each) for each in dict.fromkeys(there)}
+        shown = labels.by_name(node.value, names.values())
+    except InputError as error:
+        raise node.refuse(str(error)) from error
+    made = []
+    for axis in axes:
+        if axis in swept:
+            words = [shown.get(names[str(value.label)], value.label) for value in axis.values]
+            values = [
+                replace(value, label=word) for value, word in zip(axis.values, words, strict=True)
+            ]
+            axis = replace(axis, values=tuple(values))
+        made.append(axis)
+    return shown, tuple(made)
 
 
 def _number(tree: object, key: str) -> float | None:

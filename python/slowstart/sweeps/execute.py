@@ -103,7 +103,7 @@ def simulate(
 
 def _placed(frame: pl.DataFrame, at: np.ndarray[tuple[int], np.dtype[np.int64]]) -> pl.DataFrame:
     column = pl.Series("at", at, dtype=pl.UInt32)
-    return frame.drop("run", "seed", strict=False).with_columns(column)
+    return frame.drop("run", "seed", "scenario", strict=False).with_columns(column)
 
 
 def record(
@@ -165,9 +165,12 @@ def local(
 
     def prepare(begin: int, size: int) -> tuple[Batch, list[Scenario]]:
         batch = cut(missing, begin, size)
+        made = plan.scenarios([piece.point for piece in batch.pieces])
         return batch, [
-            plan.scenario(piece.point).with_runs(runs=piece.runs, seed=piece.seed)
-            for piece in batch.pieces
+            each
+            if each.runs == piece.runs and each.seed == piece.seed
+            else each.with_runs(runs=piece.runs, seed=piece.seed)
+            for each, piece in zip(made, batch.pieces, strict=True)
         ]
 
     def tell(done: int) -> None:

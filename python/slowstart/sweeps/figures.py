@@ -28,6 +28,7 @@ from slowstart.plots import (
     plurals,
     styled,
 )
+from slowstart.studies.bands import plain
 from slowstart.sweeps import quantities
 
 if TYPE_CHECKING:
@@ -406,8 +407,9 @@ def chosen(definition: Definition, table: pl.DataFrame) -> list[str]:
 def rows(
     definition: Definition, table: pl.DataFrame, measures: Sequence[str], most: int
 ) -> tuple[list[str], list[list[str]]]:
-    """The medians of each point, as a table of at most ``most`` rows."""
+    """The medians of each point, as a table of at most ``most`` rows; values have their units."""
     said: dict[str, dict[Scalar, Scalar]] = {}
+    units: dict[str, str] = {}
     for axis in definition.axes:
         labels = [value.label for value in axis.values]
         said[axis.column()] = dict(zip(axis.cells(), labels, strict=True))
@@ -415,25 +417,39 @@ def rows(
     heads = [axis.name for axis in definition.axes]
     for span in definition.spans:
         names.append(span.head().column())
-        heads.append(names[-1])
+        heads.append(span.name)
+        units[names[-1]] = span.unit
     heads = [*heads, *(measure_label(each)[0] for each in measures), "rows"]
     if not names:
         table = table.with_columns(_all=pl.lit("all runs"))
         names, heads = ["_all"], ["", *heads]
     made = []
     wanted = [pl.col(each).cast(pl.Float64) for each in measures]
+    first = table.select(names).unique(maintain_order=True).head(most)
+    table = table.join(first, on=names, how="semi", nulls_equal=True, maintain_order="left")
     grouped = table.group_by(names, maintain_order=True).agg(*wanted, pl.len().alias("_count"))
-    for row in grouped.head(most).iter_rows(named=True):
-        cells = [_cell(said.get(name, {}).get(row[name], row[name])) for name in names]
+    for row in grouped.iter_rows(named=True):
+        cells = [
+            _cell(said.get(name, {}).get(row[name], row[name]), units.get(name, ""))
+            for name in names
+        ]
         for each in measures:
             factor = measure_label(each)[1]
             values = [value / factor for value in row[each] if value is not None]
             middle, low, high = median_interval(values)
-            shown = "-" if middle is None else f"{middle:.4g}"
-            cells.append(shown if low is None else f"{shown} [{low:.4g}, {high:.4g}]")
+            shown = "-" if middle is None else plain(middle)
+            if low is not None and high is not None:
+                shown += f" [{plain(low)}, {plain(high)}]"
+            if 0 < len(values) < row["_count"]:
+                shown += f" ({len(values)} of {row['_count']})"
+            cells.append(shown)
         made.append([*cells, str(row["_count"])])
     return heads, made
 
 
-def _cell(value: Scalar) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _cell(value: Scalar, unit: str) -> str:
+    """A value of a swept key; a number counts base units, and is shown in ``unit``."""
+    if not unit or isinstance(value, str):
+        return plain(value, 6) if isinstance(value, float) else str(value)
+    scale = float(quantities.factor(unit))
+    return quantities.written(quantities.rounded(float(value) / scale, unit), unit)

@@ -13,6 +13,7 @@ from slowstart.plots import plural, save
 from slowstart.report import inline, render
 from slowstart.studies.files import toml
 from slowstart.sweeps import figures
+from slowstart.tables import LEAST_FOR_INTERVAL
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,17 +66,21 @@ def write(folder: Path, definition: Definition, plan: Plan, table: pl.DataFrame)
 
 def notes(plan: Plan) -> list[str]:
     """What a reader of the numbers must know."""
+    said = []
     once = int((plan.counts == 1).sum())
-    if int(plan.counts.max()) == 1 and plan.wanted > 1:
+    if plan.wanted > 1 and once == plan.count:
         return [f"Nothing is random, so one run of each point stands for all {plan.wanted}."]
-    if once and plan.wanted > 1:
-        return [
-            (
-                f"Nothing is random at {once} of {plan.count} points, so their one run stands for "
-                f"all {plan.wanted}: no interval there."
-            )
-        ]
-    return []
+    if plan.wanted > 1 and once:
+        said.append(
+            f"Nothing is random at {once} of {plan.count} points, so their one run stands for "
+            f"all {plan.wanted}: no interval there."
+        )
+    if plan.wanted < LEAST_FOR_INTERVAL:
+        said.append(
+            f"With fewer than {LEAST_FOR_INTERVAL} values a median has no 95 % interval: make more "
+            "runs (-n)."
+        )
+    return said
 
 
 def _keys(definition: Definition) -> list[tuple[str, str, str]]:

@@ -7,21 +7,22 @@ a definition.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from slowstart import planning
+from slowstart import Scenario, planning
 from slowstart.run_store import definition_key, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
-    from slowstart import Scenario
     from slowstart.studies.files import Scalar
     from slowstart.sweeps.archive import Archive
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # Rows of a block, and so of a row group of the table.
 BLOCK = 1 << 16
+# Points whose scenarios are made at a time.
+_PART = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Plan:
 
     Attributes:
         count: The number of points.
-        scenario: Makes the scenario of a point.
+        scenarios: Makes the scenarios of some points, each with one run.
         runs: The number of runs of a point; one where nothing is random.
         columns: What the tables say about some points.
         tables: The tables to keep.
@@ -55,12 +58,14 @@ class Plan:
     """
 
     count: int
-    scenario: Callable[[int], Scenario]
+    scenarios: Callable[[Sequence[int]], Sequence[Scenario]]
     runs: int | Callable[[int], int]
     columns: Callable[[NDArray[np.int64]], Columns]
     tables: tuple[str, ...] = ("flows",)
     text: Callable[[int], str] | None = None
     folder: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What tables say instead of some names of flows."""
     wanted: int = 1
     """The most runs that a point has where something is random."""
     modules: dict[str, str | None] = field(default_factory=dict)
@@ -80,26 +85,47 @@ class Plan:
         kept = () if self.tables == ("flows",) else (f"tables {' '.join(self.tables)}",)
         self.modules = {}
         self.more = []
-        for point in range(self.count):
-            scenario = self.scenario(point)
-            definition = scenario.definition()
-            more = kept
-            for each in sources(definition):
-                more = (*more, each.said)
-                self.modules[each.name] = each.file
-            keys.append(definition_key(definition, "simulated", more))
-            self.more.append(more)
-            runs = self.runs if isinstance(self.runs, int) else self.runs(point)
-            self.wanted = max(self.wanted, runs)
-            if runs > 1 and planning.is_random(scenario):
-                counts[point] = runs
-            seeds[point] = scenario.seed
-            if progress is not None and point % 10_000 == 0:
-                progress(point, self.count)
+        for begin, scenarios, definitions in self._made():
+            for point, scenario, definition in zip(
+                range(begin, self.count), scenarios, definitions, strict=False
+            ):
+                more = kept
+                for each in sources(definition):
+                    more = (*more, each.said)
+                    self.modules[each.name] = each.file
+                keys.append(definition_key(definition, "simulated", more))
+                self.more.append(more)
+                runs = self.runs if isinstance(self.runs, int) else self.runs(point)
+                self.wanted = max(self.wanted, runs)
+                if runs > 1 and planning.is_random(scenario):
+                    counts[point] = runs
+                seeds[point] = scenario.seed
+            if progress is not None:
+                progress(begin, self.count)
         self.keys = pl.Series("key", keys, dtype=pl.String)
         self.counts = counts
         self.seeds = seeds
         self.begins = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+
+    def _made(self) -> Iterator[tuple[int, Sequence[Scenario], Sequence[str]]]:
+        """The scenarios of all points with their definitions, by the number of the first one.
+
+        While one part is hashed, all cores make the next one.
+        """
+
+        def make(begin: int) -> tuple[int, Sequence[Scenario], Sequence[str]]:
+            scenarios = self.scenarios(range(begin, min(begin + _PART, self.count)))
+            return begin, scenarios, Scenario.definitions(scenarios)
+
+        with ThreadPoolExecutor(1) as making:
+            coming: Future[tuple[int, Sequence[Scenario], Sequence[str]]] | None = None
+            for begin in range(0, self.count, _PART):
+                following = making.submit(make, begin)
+                if coming is not None:
+                    yield coming.result()
+                coming = following
+            if coming is not None:
+                yield coming.result()
 
     @property
     def total(self) -> int:
@@ -162,6 +188,8 @@ class Plan:
             rest = frame.drop("unit", "point", "record", "at", "_row")
             measured = rest.drop("run", "seed", "key")
             measured = measured.drop([each for each in left.columns if each in measured.columns])
+            if self.names and "name" in measured.columns:
+                measured = measured.with_columns(pl.col("name").replace(self.names))
             yield pl.concat(
                 [left, rest.select("run", "seed", "key"), measured], how="horizontal"
             ).rechunk()
@@ -181,7 +209,7 @@ def plan_of(points: Sequence[Point], tables: Sequence[str] = ("flows",)) -> Plan
 
     return Plan(
         len(points),
-        lambda point: points[point].scenario,
+        lambda chosen: [points[each].scenario for each in chosen],
         lambda point: points[point].runs,
         columns,
         tuple(dict.fromkeys(("flows", *tables))),

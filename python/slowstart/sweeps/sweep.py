@@ -47,12 +47,13 @@ def plan_for(definition: Definition, runs: int | None = None) -> Plan:
     columns = _Columns(definition)
     return Plan(
         definition.points,
-        definition.scenario,
+        definition.scenarios,
         count,
         columns.at,
         definition.tables,
         definition.text,
         str(definition.folder.resolve()),
+        definition.names,
     )
 
 
@@ -210,15 +211,16 @@ class Sweep:
         given: str | os.PathLike[str] | Mapping[str, Any],
         folder: str | os.PathLike[str] | None = None,
         runs: int | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Sweep:
-        """Reads a sweep file, or a dictionary of the same structure.
+        """Reads a sweep file, or a dictionary of the same structure; ``labels`` are further ones.
 
         Raises:
             InputError: With file and line.
         """
         if runs is not None and runs < 1:
             raise InputError(f"the number of runs is {runs}; it must be at least 1")
-        definition = Definition.load(given)
+        definition = Definition.load(given, labels=labels)
         if folder is not None:
             return cls(definition, Path(folder), runs)
         made = cls(definition, Path(tempfile.mkdtemp(prefix="slowstart-sweep-")), runs)
@@ -399,9 +401,10 @@ def sweep(
     threads: int | None = None,
     on: str | None = None,
     progress: Progress | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Sweep:
     """See :func:`slowstart.sweep`."""
-    made = Sweep.load(definition, folder, runs)
+    made = Sweep.load(definition, folder, runs, labels)
     found = made.execute(shard=shard, threads=threads, on=on, progress=progress)
     if found.failed:
         raise RunError(f"{found.failed} runs failed: {'; '.join(found.reasons[:3])}")

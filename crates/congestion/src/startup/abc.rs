@@ -1,7 +1,10 @@
 //! Appropriate byte counting (ABC), RFC 3465, and ABCSS, Kasoro et al. 2021.
 //!
 //! `abc`: an ACK of `N` new bytes adds `min(N, L * SMSS)`. `L` is 2, or 1 in the slow start after a
-//! timeout (section 2.3). The RFC's congestion avoidance counts bytes as `reno` does here.
+//! timeout (section 2.3). The RFC's congestion avoidance counts bytes as `reno` does here. With
+//! `count=acks`, each ACK of new data adds one segment, however little it acknowledges: the rule of
+//! RFC 2581 (section 3.1) that byte counting replaces, because a receiver that divides its ACKs
+//! inflates the window with it (RFC 3465, section 1; Savage et al. 1999, section 2.1).
 //!
 //! `abcss` adds one segment for each ACK, whatever the ACK acknowledges, and switches to `abc`
 //! after `first_rounds` rounds. It paces what an ACK releases over half of the round trip.
@@ -31,6 +34,16 @@ settings! {
             default: "2",
             help: "L: the most segments that one ACK adds, 1 or 2; always 1 after a timeout",
             read: |value| options::integer(value, 1, 2, "1 or 2"),
+        }
+
+        /// Whether each ACK of new data adds one segment.
+        counts_acks: bool {
+            name: "count",
+            default: "bytes",
+            help: "bytes; acks: each ACK of new data adds one segment, as in RFC 2581",
+            read: |value| {
+                options::choice(value, &[("bytes", false), ("acks", true)], "bytes or acks")
+            },
         }
     }
 }
@@ -67,6 +80,9 @@ impl Startup for Abc {
     }
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
+        if self.config.counts_acks {
+            return Step::Grow(window.smss);
+        }
         Step::Grow(ack.delivered.min(window.smss * self.limit()))
     }
 

@@ -54,6 +54,7 @@ pub(super) fn result_of(
         run,
         seed,
         stack: Stack::Linux,
+        scenario: scenario.name.clone(),
         path: scenario.path.name.clone(),
         end_s: seen.end.as_secs_f64(),
         flows,
@@ -63,6 +64,7 @@ pub(super) fn result_of(
     };
     let traces = Traces {
         run,
+        scenario: scenario.name.clone(),
         path: scenario.path.name.clone(),
         flows: seen
             .flows

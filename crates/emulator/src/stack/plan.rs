@@ -244,6 +244,11 @@ fn plan_flow(
              its own"
         ));
     }
+    if flow.misbehavior.is_some() {
+        return refuse(format!(
+            "flow `{name}`: `misbehavior` is not supported: the kernel's receivers comply"
+        ));
+    }
     if flow.mss != FlowSettings::USUAL.mss {
         return refuse(format!(
             "flow `{name}`: `mss` is not supported: the kernel derives its own from the device"

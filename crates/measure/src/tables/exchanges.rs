@@ -19,6 +19,7 @@ pub fn responses(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         })
         .collect();
     let mut table = Table::default();
+    table.text("scenario", rows.iter().map(|(run, ..)| &run.scenario));
     table.text("path", rows.iter().map(|(run, ..)| &run.path));
     table.number("run", rows.iter().map(|(run, ..)| run.run));
     table.text("traffic", rows.iter().map(|(_, traffic, _)| &traffic.name));
@@ -67,6 +68,7 @@ pub fn epochs(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         })
     };
     let mut table = Table::default();
+    table.text("scenario", each().map(|(run, ..)| &run.scenario));
     table.text("path", each().map(|(run, ..)| &run.path));
     table.number("run", each().map(|(run, ..)| run.run));
     table.text("traffic", each().map(|(_, traffic, _)| &traffic.name));
@@ -103,6 +105,7 @@ pub fn queues(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         })
     };
     let mut table = Table::default();
+    table.text("scenario", each().map(|(run, ..)| &run.scenario));
     table.text("path", each().map(|(run, ..)| &run.path));
     table.number("run", each().map(|(run, ..)| run.run));
     table.text("link", each().map(|(_, link, ..)| &link.name));
@@ -160,6 +163,7 @@ mod tests {
             run: 3,
             seed: 4,
             stack: Stack::Simulated,
+            scenario: "halves".to_owned(),
             path: "dumbbell".to_owned(),
             end_s: 1.0,
             flows: Vec::new(),

@@ -20,6 +20,7 @@ fn networks_of(runs: &[RunResult]) -> Vec<(&RunResult, &NetworkResult)> {
 pub fn networks(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     let rows = networks_of(runs);
     let mut table = Table::default();
+    table.text("scenario", rows.iter().map(|(run, _)| &run.scenario));
     table.text("path", rows.iter().map(|(run, _)| &run.path));
     table.number("run", rows.iter().map(|(run, _)| run.run));
     table.count("seed", rows.iter().map(|(run, _)| Some(run.seed)));
@@ -110,6 +111,7 @@ pub fn network_drops(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         })
         .collect();
     let mut table = Table::default();
+    table.text("scenario", rows.iter().map(|(run, ..)| &run.scenario));
     table.text("path", rows.iter().map(|(run, ..)| &run.path));
     table.number("run", rows.iter().map(|(run, ..)| run.run));
     table.text("flows", rows.iter().map(|(run, ..)| flow_names(run)));
@@ -128,6 +130,7 @@ pub fn nodes(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         .flat_map(|(run, network)| network.nodes.iter().map(move |node| (run, node)))
         .collect();
     let mut table = Table::default();
+    table.text("scenario", rows.iter().map(|(run, _)| &run.scenario));
     table.text("path", rows.iter().map(|(run, _)| &run.path));
     table.number("run", rows.iter().map(|(run, _)| run.run));
     table.text("flows", rows.iter().map(|(run, _)| flow_names(run)));

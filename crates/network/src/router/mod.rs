@@ -9,6 +9,9 @@
 //! updates are made when the next packet arrives, before that is counted, with the queue and the
 //! utilization of their own time. An idle link costs nothing.
 //!
+//! A router lies if it takes its link to be faster than it is (`overstate`): it then grants more than
+//! the link carries.
+//!
 //! ## Deviations
 //!
 //! - A link whose rate changes with time counts with its mean rate: a router knows its

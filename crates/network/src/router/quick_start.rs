@@ -34,18 +34,25 @@ const INTERVAL: Duration = Duration::from_millis(150);
 pub struct QuickStartConfig {
     /// Fraction of the rate that utilization and approvals may reach (`qs_thresh`).
     pub threshold: f64,
+    /// The rate that the router takes its link to have, in units of what it has: a router above 1
+    /// lies.
+    pub overstate: f64,
 }
 
 impl Default for QuickStartConfig {
     /// The threshold of the ns-2 implementation.
     fn default() -> Self {
-        Self { threshold: 0.85 }
+        Self {
+            threshold: 0.85,
+            overstate: 1.0,
+        }
     }
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct QuickStartRouter {
+    /// As a fraction of the link's true rate, in which it measures, too.
     threshold: f64,
     /// Bits per second.
     bandwidth: f64,
@@ -66,7 +73,7 @@ impl QuickStartRouter {
     #[must_use]
     pub fn new(config: &QuickStartConfig, rate: Rate, rng: &ChaCha8Rng) -> Self {
         Self {
-            threshold: config.threshold,
+            threshold: config.threshold * config.overstate,
             bandwidth: rate.bits_per_sec() as f64,
             peaks: [0.0; WINDOWS],
             next: 0,

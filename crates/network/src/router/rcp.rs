@@ -36,6 +36,9 @@ pub struct RcpConfig {
     pub alpha: f64,
     /// Gain of the queue.
     pub beta: f64,
+    /// The rate that the router takes its link to have, in units of what it has: a router above 1
+    /// lies.
+    pub overstate: f64,
 }
 
 impl Default for RcpConfig {
@@ -43,6 +46,7 @@ impl Default for RcpConfig {
         Self {
             alpha: 0.4,
             beta: 0.4,
+            overstate: 1.0,
         }
     }
 }
@@ -51,7 +55,7 @@ impl Default for RcpConfig {
 #[derive(Clone, Debug)]
 pub struct RcpRouter {
     config: RcpConfig,
-    /// The link's rate, in bytes per second like all rates here.
+    /// The link's rate as the router takes it, in bytes per second like all rates here.
     capacity: f64,
     rate: f64,
     /// Mean round trip (`d0`), and length of the current slot, in seconds.
@@ -72,7 +76,7 @@ impl RcpRouter {
     #[must_use]
     pub fn new(config: &RcpConfig, rate: Rate, rng: &ChaCha8Rng) -> Self {
         let mut rng = stream(rng, Purpose::Router);
-        let capacity = (rate.bits_per_sec() as f64 / 8.0).max(1.0);
+        let capacity = (rate.bits_per_sec() as f64 / 8.0).max(1.0) * config.overstate;
         let slot = FIRST_RTT.min(TAU);
         let first = (slot * (1.0 + 0.2 * normal(&mut rng))).clamp(slot / 10.0, slot * 2.0);
         Self {
@@ -177,7 +181,7 @@ impl RcpRouter {
 
     /// Changes the rate: `arrived` bytes per second arrived, `queue` bytes are queued.
     pub fn move_rate(&mut self, arrived: f64, queue: f64) {
-        let RcpConfig { alpha, beta } = self.config;
+        let RcpConfig { alpha, beta, .. } = self.config;
         let spare = alpha * (self.capacity - arrived) - beta * queue / self.mean_rtt;
         let ratio = 1.0 + self.slot / self.mean_rtt * spare / self.capacity;
         let least = (LEAST / self.mean_rtt).min(self.capacity);

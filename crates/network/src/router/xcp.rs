@@ -26,10 +26,20 @@ const LEAST_QUEUE_INTERVAL: f64 = 0.002;
 /// Longer round trips count as this.
 const LONGEST_RTT: f64 = 1.0;
 
-/// XCP has no settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Settings of an [`XcpRouter`].
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct XcpConfig {}
+pub struct XcpConfig {
+    /// The rate that the router takes its link to have, in units of what it has: a router above 1
+    /// lies.
+    pub overstate: f64,
+}
+
+impl Default for XcpConfig {
+    fn default() -> Self {
+        Self { overstate: 1.0 }
+    }
+}
 
 /// The decision of one control interval; rates in bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -120,9 +130,9 @@ pub struct XcpRouter {
 impl XcpRouter {
     /// The router in front of a link of `rate`.
     #[must_use]
-    pub fn new(_config: &XcpConfig, rate: Rate) -> Self {
+    pub fn new(config: &XcpConfig, rate: Rate) -> Self {
         Self {
-            capacity: (rate.bits_per_sec() as f64 / 8.0).max(1.0),
+            capacity: (rate.bits_per_sec() as f64 / 8.0).max(1.0) * config.overstate,
             control: Control::default(),
             interval: FIRST_INTERVAL,
             interval_end: Instant::ZERO + span(FIRST_INTERVAL),

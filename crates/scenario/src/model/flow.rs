@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use congestion::Algorithm;
 use tables::{Key, Kind, Rules, Wrong, described};
-use tcp::{AckPolicy, Autotuning, LossDetection};
+use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
 use units::{Bytes, Duration, Instant};
 
 use super::Ends;
@@ -60,6 +60,12 @@ described! {
         syn_window: Bytes = Bytes::new(65_535) => Key::of(WINDOW);
         /// Whether the receiver delays ACKs as Linux does, or acknowledges every segment.
         ack_policy: AckPolicy = AckPolicy::Delayed => Key::of(Kind::Words(AckPolicy::WORDS));
+        /// How the receiver misbehaves: it divides its ACKs, copies them, acknowledges data that
+        /// has not arrived, or acknowledges rarely.
+        misbehavior: Option<Misbehavior> = None
+            => Key::of(Kind::Table(Misbehavior::TABLE))
+                .usually("the receiver complies")
+                .only_if_said();
         /// Whether data segments are ECN-capable.
         ecn: bool = false => Key::of(Kind::Switch);
         /// Whether both ends use SACK; without it, losses are repaired as by NewReno (RFC 6582, as
@@ -103,6 +109,15 @@ impl Rules for FlowSettings {
             return Err(Wrong::at(
                 "impatient",
                 "impatient concerns NewReno: it needs sack = false",
+            ));
+        }
+        if self.ack_policy == AckPolicy::EverySegment
+            && self.misbehavior.is_some_and(|scheme| scheme.stretch > 1)
+        {
+            return Err(Wrong::at(
+                "ack_policy",
+                "a receiver that acknowledges every segment does not stretch its ACKs: leave out \
+                 ack_policy or the stretch of misbehavior",
             ));
         }
         Ok(())

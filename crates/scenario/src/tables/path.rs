@@ -240,6 +240,9 @@ table! { ROUTER_SUPPORT = "router-support", "the router support",
         "quick-start: utilisation of the link up to which requests are approved.";
     "alpha": Kind::Share(f64::MIN_POSITIVE, 1000.0), is "40 %", "rcp: gain of the spare capacity.";
     "beta": Kind::Share(f64::MIN_POSITIVE, 1000.0), is "40 %", "rcp: gain of the queue.";
+    "overstate": Kind::Number(1.0, 1000.0), is "1",
+        "quick-start, rcp, xcp: the rate that the router takes its link to have, in units of what it \
+         has. Above 1 it lies, and grants more than the link carries.";
 }}
 
 table! { VARYING = "varying-rate", "a varying rate",

@@ -14,11 +14,11 @@ const TRANSFER: Kind = Kind::Size(Bytes::new(1), MAX_SIZE);
 const SIGMA: Kind = Kind::Number(0.0, 5.0);
 
 /// The settings of a flow that a table of traffic has too. `extra_delay` may be a list there, and
-/// the device of a sender is not part of the background.
+/// the device of a sender and receivers that misbehave are not part of the background.
 pub(crate) const TRAFFIC_SETTINGS: &[Key] =
     &tables::without::<{ SETTINGS.len() - ODD.len() }>(SETTINGS, ODD);
 const SETTINGS: &[Key] = FlowSettings::TABLE.keys;
-const ODD: &[&str] = &["small_queue", "extra_delay"];
+const ODD: &[&str] = &["small_queue", "extra_delay", "misbehavior"];
 
 const FIRST: &[Key] = keys! {
     "name": Kind::Text(MAX_NAME), or "the kind, with a number from the second on",

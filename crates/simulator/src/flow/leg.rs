@@ -43,7 +43,7 @@ pub struct Arrived {
 impl Arrived {
     pub fn at(endpoints: &Endpoints) -> Self {
         Self {
-            delivered: endpoints.receiver.delivered(),
+            delivered: endpoints.receiver.delivered() - endpoints.receiver.concealed(),
             finished_at: endpoints.receiver.finished_at(),
             is_complete: endpoints.sender.is_complete(),
         }

@@ -77,6 +77,7 @@ impl World<'_> {
         let path = &self.scenario.path.name;
         let mut traces = self.traced.then(|| Traces {
             run: self.run,
+            scenario: self.scenario.name.clone(),
             path: path.clone(),
             ..Traces::default()
         });
@@ -84,6 +85,7 @@ impl World<'_> {
             run: self.run,
             seed: self.seed,
             stack: Stack::Simulated,
+            scenario: self.scenario.name.clone(),
             path: path.clone(),
             end_s: self.now.as_secs_f64(),
             flows: self.flows.take_results(),

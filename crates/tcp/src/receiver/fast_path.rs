@@ -12,7 +12,7 @@
 //! ([`Receiver::look_ahead`]) and withdraws it at the beginning of any other. While it is set:
 //!
 //! - No data lies beyond a hole. No SACK block is listed, no ACK is compressed, and no SYN-ACK or
-//!   early ACK waits. The buffer holds nothing but the segment itself, so the window that an ACK
+//!   early ACK waits. The receiver complies. The buffer holds nothing but the segment itself, so the window that an ACK
 //!   advertises depends on the space and the limit (`rcv_ssthresh`) only.
 //! - The ACKs are not thinned. The stream has not ended. Neither a pushed nor a small segment waits for its ACK.
 //! - Data has arrived before, so that the ATO is set and both round-trip measurements have begun.
@@ -169,7 +169,7 @@ impl Receiver {
             && self.beyond.is_empty()
             && self.sacks.is_empty()
             && self.compressed == 0
-            && self.early_ack.is_none()
+            && self.aside.is_none()
             && self.thinned_to().is_none()
             && self.end == u64::MAX
             && !(pending.pushed | pending.pushed_twice | pending.immediate | pending.syn_ack);

@@ -306,6 +306,17 @@ settings! {
             },
         }
 
+        /// Whether SEARCH rests during a reduction, in which the window may be below the threshold.
+        rests_in_recovery: bool {
+            name: "in_recovery",
+            default: "test",
+            help: "while a loss is repaired with a window below the threshold: test (as the Linux \
+                   modules), or rest (no bins and no tests)",
+            read: |value| {
+                options::choice(value, &[("test", false), ("rest", true)], "test or rest")
+            },
+        }
+
         /// Handling of an application-limited sender.
         app_limited: Option<AppLimited> {
             name: "app_limited",
