@@ -22,7 +22,7 @@ fn every_key_is_read() {
     let config = wifi(
         "rate = { model = 'wifi', standard = 'n', width = '20 MHz', streams = 1, guard = 'long', rssi = '-64.5 dBm', \
          rssi_deviation = '3 dB', rssi_correlation = '1 s', blocked = '10 %', mcs = 5, rate_map = 'sensitivity', \
-         aggregation = false, max_frame = '4 ms', assembled_ahead = true, aifsn = 2, cw_min = 7, cw_max = 63, retries = 4, hidden = '2 %', \
+         aggregation = false, max_frame = '4 ms', aifsn = 2, cw_min = 7, cw_max = 63, retries = 4, hidden = '2 %', \
          stations = 3, traffic = { on = '1 s', off = '2 s' }, station_packets = 8, station_mcs = 2, busy = '30 %', \
          airtime_limit = '5 ms', assembled_ahead = true }",
     );
@@ -39,7 +39,6 @@ fn every_key_is_read() {
         rate_map: WifiRateMap::Sensitivity,
         aggregation: false,
         max_frame: Duration::from_millis(4),
-        assembled_ahead: true,
         aifsn: 2,
         cw_min: 7,
         cw_max: 63,
