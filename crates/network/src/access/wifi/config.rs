@@ -186,7 +186,7 @@ impl Rules for WifiConfig {
     }
 
     fn check(&self, said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
-        const NOT_LEGACY: [&str; 9] = [
+        const NOT_LEGACY: [&str; 10] = [
             "width",
             "streams",
             "guard",
@@ -194,6 +194,7 @@ impl Rules for WifiConfig {
             "aggregation",
             "rate_map",
             "max_frame",
+            "assembled_ahead",
             "station_mcs",
             "station_packets",
         ];
