@@ -126,7 +126,11 @@ def write_mahimahi(scenario: Scenario, file: str | PathLike[str], *, run: int) -
     """Simulates a run and writes a new log of Mahimahi; returns the packets that entered."""
 
 def analyze_simulated(scenario: Scenario, *, run: int, vantage: str) -> str:
-    """Simulates a run, analyzes the capture of a host, and returns truth and findings (JSON)."""
+    """Simulates a run, analyzes its capture at ``vantage``, and returns JSON, a list of flows.
+
+    A flow has ``truth``, ``found``, ``last_new_s`` (when its last new data left, since the SYN),
+    ``limits`` (seconds by true and by found cause) and ``digest`` (of the capture).
+    """
 
 def run_vector(file: str | PathLike[str]) -> str:
     """Runs a conformance vector, or a folder of them; returns a JSON list of reports."""
@@ -355,6 +359,17 @@ class Scenario:
     @property
     def resolved(self) -> dict[str, Any]:
         """The resolved scenario as a shared dictionary: do not modify it."""
+
+    def to_parcel(self) -> str:
+        """The whole scenario as JSON, for :meth:`from_parcel` of the same version."""
+
+    @staticmethod
+    def from_parcel(text: str) -> Scenario:
+        """The scenario of :meth:`to_parcel`.
+
+        Raises:
+            slowstart.InputError: It is not such a text.
+        """
 
     def definition(self) -> str:
         """Everything that determines a run except its seed, including recorded traces, as JSON.

@@ -1,15 +1,17 @@
 """The error of ``slowstart analyze`` on connections of the running kernel.
 
-The kernel's own TCP uploads over emulated paths. Each run is captured at the sender or at the
-receiver, while the kernel's trace event ``tcp:tcp_probe`` reports the real window and threshold,
-which are the truth. A run has several connections, one after the other, and they count
-even if the emulator's timing was late, because truth and capture are of the same run.
+The kernel's own TCP uploads over emulated paths. Each run is captured at the sender, at the
+receiver or behind the bottleneck, while the kernel's trace event ``tcp:tcp_probe`` reports the
+real window and threshold, which are the truth. A run has several connections, one after the other,
+and they count even if the emulator's timing was late, because truth and capture are of the same
+run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import sys
 import time
@@ -25,16 +27,20 @@ if TYPE_CHECKING:
 
 PATHS = ("wired", "dsl", "lte", "leo", "docsis")
 ALGORITHMS = ("cubic", "reno", "bbr")
-SIDES = ("sender", "receiver")
+QUICK_PATHS = ("wired", "lte")
+SIDES = ("sender", "receiver", "middle")
 SIZES = (500_000, 2_000_000, 4_000_000, 8_000_000)
 _TRACING = Path("/sys/kernel/tracing")
 _PORT = 5001
 _INFINITE = 2147483647
+# How long after its departure a SYN passes the capture, in smallest RTTs: the links delay both
+# directions alike, and the point in the middle is half of a link before the receiver.
+_AFTER = {"sender": 0.0, "middle": 0.25, "receiver": 0.5}
 # A threshold below this part of the window is a response (CUBIC: 0.7, Reno: 0.5).
 _RESPONSE = 0.85
 _LINE = re.compile(
     r" (?P<time>[0-9]+\.[0-9]+): tcp_probe: .*src=\S+:(?P<port>[0-9]+) dest="
-    r".* snd_cwnd=(?P<cwnd>[0-9]+) ssthresh=(?P<ssthresh>[0-9]+)"
+    r".* snd_nxt=(?P<next>0x[0-9a-f]+) .* snd_cwnd=(?P<cwnd>[0-9]+) ssthresh=(?P<ssthresh>[0-9]+)"
 )
 # The client opens a connection for each size; cached metrics would begin with the last threshold.
 # The kernel logs established connections only, so they stay so until all is acknowledged.
@@ -81,13 +87,13 @@ class Case:
         return f"{self.path}-{self.algorithm}-{self.side}-{self.run}"
 
 
-def cases(runs: int) -> list[Case]:
+def cases(runs: int, *, quick: bool = False) -> list[Case]:
     """The grid, with the congestion controls that this kernel has."""
     file = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     usable = file.read_text(encoding="ascii").split() if file.exists() else []
     return [
         Case(path, algorithm, side, run)
-        for path in PATHS
+        for path in (QUICK_PATHS if quick else PATHS)
         for algorithm in ALGORITHMS
         if algorithm in usable
         for side in SIDES
@@ -97,6 +103,8 @@ def cases(runs: int) -> list[Case]:
 
 def missing() -> str | None:
     """Why this machine cannot make the comparison, in a sentence."""
+    if os.geteuid():
+        return "the trace event tcp:tcp_probe needs root"
     if not (_TRACING / "events/tcp/tcp_probe/enable").exists():
         return (
             f"{_TRACING} has no event tcp:tcp_probe: mount it with "
@@ -157,6 +165,14 @@ class Known:
     ssthresh: int = _INFINITE
     reason: str = "completed"
     exit_cwnd: int | None = None
+    # The next byte to send: at the end of slow start, and at last.
+    exit_next: int | None = None
+    next: int = 0
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether a decision came after the last new data, so that no packet shows it."""
+        return self.reason == "heuristic" and self.exit_next == self.next
 
 
 def known(log: Path) -> dict[str, Known]:
@@ -177,11 +193,12 @@ def known(log: Path) -> dict[str, Known]:
             time_s, port = float(match["time"]) + offset, match["port"]
             cwnd, ssthresh = int(match["cwnd"]), int(match["ssthresh"])
             one = found.setdefault(port, Known())
+            before, one.next = one.next, int(match["next"], 16)
             if one.exit_cwnd is None and ssthresh < _INFINITE:
                 is_response = ssthresh < _RESPONSE * one.cwnd
                 one.reason = "loss" if is_response else "heuristic"
                 one.exit_cwnd = one.cwnd if is_response else ssthresh
-                one.ssthresh = ssthresh
+                one.ssthresh, one.exit_next = ssthresh, before
             elif one.exit_cwnd is None:
                 one.time_s, one.cwnd = time_s, cwnd
     return found
@@ -198,18 +215,27 @@ def observe(case: Case, folder: Path) -> list[dict[str, Any]]:
             continue
         # BBR's threshold is its estimate of the BDP, not its window.
         is_bbr = case.algorithm == "bbr"
-        reason = "heuristic" if is_bbr and truth.exit_cwnd is not None else truth.reason
+        if is_bbr and truth.exit_cwnd is not None:
+            truth.reason = "heuristic"
+        hides = truth.is_hidden
+        reason = "completed" if hides else truth.reason
         exit_ = one["verdict"]["exit"]
         row: dict[str, Any] = {
             "path": case.path, "algorithm": case.algorithm, "workload": f"{one['bytes']} B",
             "vantage": case.side, "run": case.run, "truth": reason,
             "verdict": one["verdict"]["reason"], "confidence": one["verdict"]["confidence"],
-            "seen_as": one["vantage"], "time_error_rtt": None, "window_error": None,
-            "segments_equal": None,
+            "seen_as": one["vantage"], "time_error_rtt": None, "time_error_mean_rtt": None,
+            "window_error": None, "in_interval": None, "segments_equal": None, "hidden": hides,
+            "shows": True, "limits": None,
         }  # fmt: skip
-        if truth.exit_cwnd is not None and exit_ is not None and one["rtt_ms"]:
-            at = one["start_unix_s"] + exit_["time_s"]
-            row["time_error_rtt"] = (at - truth.time_s) / (one["rtt_ms"][0] / 1e3)
+        if truth.exit_cwnd is not None and exit_ is not None and one["rtt_ms"] and not hides:
+            least = one["rtt_ms"][0] / 1e3
+            began = one["start_unix_s"] - _AFTER[case.side] * least
+            error = began + exit_["time_s"] - truth.time_s
+            row["time_error_rtt"] = error / least
+            row["time_error_mean_rtt"] = error / (one["rtt_ms"][1] / 1e3)
+            lowest, highest = (began + each for each in exit_["time_interval_s"])
+            row["in_interval"] = lowest <= truth.time_s <= highest
             window = (truth.cwnd if is_bbr else truth.exit_cwnd) * one["largest_segment_bytes"]
             row["window_error"] = exit_["cwnd_bytes"] / window - 1
         rows.append(row)
@@ -226,4 +252,5 @@ def run(
         late += not record(case, folder)
         rows += observe(case, folder)
         progress(number, len(chosen))
+    (folder / "server.py").unlink(missing_ok=True)
     return rows, late

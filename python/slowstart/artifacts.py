@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import exchange_plots, exits, figure_style, network_plots, plots, report, tables
+from slowstart import (
+    __version__,
+    exchange_plots,
+    exits,
+    figure_style,
+    network_plots,
+    plots,
+    report,
+    tables,
+)
 from slowstart._native import median_interval
-from slowstart.output import RESULT
+from slowstart.output import RESULT, SCENARIOS
 from slowstart.planning import MOST_AT_A_SIZE, transferred
 from slowstart.report import Drawing
 from slowstart.stacking import stacking
@@ -71,6 +80,11 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
             frame.write_parquet(folder / f"{name}.parquet")
     pl.DataFrame(result.summary()).write_csv(folder / "summary.csv")
     if plan.traces:
+        if not plan.kernel:
+            # For slowstart export, which simulates a run again with its packets.
+            parcels = [json.loads(each.to_parcel()) for each in plan.scenarios]
+            made_by = {"version": __version__, "scenarios": parcels}
+            (folder / SCENARIOS).write_text(json.dumps(made_by) + "\n", encoding="utf-8")
         pl.DataFrame(result.flow_traces()).write_parquet(folder / "flow_traces.parquet")
         pl.DataFrame(result.link_traces()).write_parquet(folder / "link_traces.parquet")
 

@@ -106,10 +106,11 @@ app.command("export", epilog=export_command.EPILOG)(_interruptible(export_comman
 
 
 class Side(str, Enum):
-    """An end of a path: the sender or the receiver on its forward link."""
+    """Where a path is captured: at an end of its forward link, or between."""
 
     SENDER = "sender"
     RECEIVER = "receiver"
+    MIDDLE = "middle"
 
 
 class Topic(str, Enum):
@@ -277,13 +278,14 @@ def _emulate(
     ] = False,
     capture: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Capture the packets at one end, as pcapng.",
+        typer.Option(metavar="FILE", help="Capture the packets at one point, as pcapng.",
                      show_default=False),
     ] = None,
     capture_side: Annotated[
         Side | None,
-        typer.Option(help="Which end to capture: the forward link's sender, where packet comments "
-                     "mark drops, or its receiver [default: sender].", show_default=False),
+        typer.Option(help="Where to capture: at the forward link's sender, where packet comments "
+                     "mark drops, at its receiver, or in the middle, half of the link's delay "
+                     "before the receiver [default: sender].", show_default=False),
     ] = None,
     log: Annotated[
         str | None,

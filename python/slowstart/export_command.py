@@ -28,7 +28,8 @@ Examples:
 \b
 RESULT is a scenario (one run is simulated), a folder that slowstart run --traces -o wrote
 (simulator or kernel), or a capture or log that slowstart analyze reads. Formats: pcapng and
-mahimahi (scenarios only), qlog, flent, csv, xplot. Windows from a capture are estimates.
+mahimahi, which have the packets at both hosts (simulations only), qlog, flent, csv, xplot.
+Windows from a capture are estimates.
 
 \b
 pcapng has the packets of the flows as a host captures them: headers with all options,
@@ -38,10 +39,11 @@ flows over proxies, are left out.
 
 
 class Vantage(str, Enum):
-    """The hosts whose packets are written."""
+    """Where the packets are captured."""
 
     SENDER = "sender"
     RECEIVER = "receiver"
+    MIDDLE = "middle"
     BOTH = "both"
 
 
@@ -72,8 +74,9 @@ def export(
     form: Annotated[Format, typer.Option("--format", help="The format.")] = Format.PCAPNG,
     run: Annotated[int, typer.Option(metavar="N", min=0, help="The run, from 0.")] = 0,
     vantage: Annotated[
-        Vantage, typer.Option(help="With a scenario, the host whose packets are written; a "
-                              "pcapng file of both has an interface for each.")
+        Vantage, typer.Option(help="With a scenario, the host whose packets are written, or a "
+                              "point between, a quarter of the RTT from the sender; a pcapng file "
+                              "of both hosts has an interface for each.")
     ] = Vantage.BOTH,
 ) -> None:  # fmt: skip
     """Write a run, a result or a capture in the format of another tool."""
@@ -93,9 +96,7 @@ def export(
         if run >= scenario.runs:
             raise InputError(f"--run {run}: the scenario has runs 0 to {scenario.runs - 1}")
     elif form in _PACKETS:
-        raise InputError(
-            f"--format {form.value} has the packets at both hosts, so it needs a scenario (.toml)"
-        )
+        scenario = _simulated_again(source, form, run)
     with files.output_file(output, kind) as aside:
         if scenario is not None and form is Format.PCAPNG:
             hosts = ["sender", "receiver"] if vantage is Vantage.BOTH else [vantage.value]
@@ -112,6 +113,48 @@ def export(
         if not count:
             raise InputError(f"{result}: no flow of this scenario can be captured")
     sys.stdout.write(f"{output}: {count} {what}\n")
+
+
+def _simulated_again(source: Path, form: Format, run: int) -> Scenario:
+    """The scenario of a result folder, to simulate a run again with its packets."""
+    from slowstart import __version__
+    from slowstart._native import Scenario
+    from slowstart.output import RESULT, SCENARIOS
+
+    needs = f"--format {form.value} has the packets at both hosts"
+    if not source.is_dir():
+        raise InputError(
+            f"{needs}, and a capture or log has those of one: name a scenario (.toml), or a folder "
+            "of slowstart run --traces -o"
+        )
+    file = source / SCENARIOS
+    if not file.is_file():
+        why = "it is no result folder"
+        if (source / RESULT).is_file():
+            why = "the kernel made it, or it was written without --traces"
+        raise InputError(
+            f"{needs}, and {source} does not tell how to simulate them: {why}; for packets of the "
+            "kernel, use slowstart emulate --capture FILE --log FILE"
+        )
+    try:
+        made = json.loads(file.read_bytes())
+        version, parcels = made["version"], made["scenarios"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: not the scenarios of a result ({error})") from error
+    if version != __version__:
+        raise InputError(f"{file}: written by version {version}, and this is {__version__}")
+    if len(parcels) != 1:
+        raise InputError(
+            f"{source} has {len(parcels)} scenarios (paths and algorithms), and {form.value} has "
+            "one run: use slowstart run with one of them"
+        )
+    try:
+        scenario = Scenario.from_parcel(json.dumps(parcels[0]))
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    if run >= scenario.runs:
+        raise InputError(f"--run {run}: the result has runs 0 to {scenario.runs - 1}")
+    return scenario
 
 
 def _flows(source: Path, scenario: Scenario | None, run: int, vantage: Vantage) -> list[Series]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RESULT = "result.json"
+# The simulated scenarios of a result with traces.
+SCENARIOS = "scenarios.json"
 # Next to the result: the folder being written, and the earlier result that it replaces.
 _ASIDE, _EARLIER = ".slowstart-new-", ".slowstart-earlier-"
 _FULL = "No space left on device"

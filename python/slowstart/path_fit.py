@@ -21,17 +21,26 @@ HEADERS = 52
 SENDERS = ("cubic", "cubic+standard", "bbr")
 # The buffer of a flow that never filled it, in BDPs, at least.
 _LEAST_BUFFER = 1.0
+# Beyond this difference in the part of the time that pacing takes, the sender is of another kind.
+_PACES, _OTHER_KIND = 0.15, 2.0
+_VANTAGES = ("sender", "receiver", "middle")
 # Below this ratio of the largest to the smallest RTT, losses are no overflow.
 _NO_QUEUE = 1.25
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A flow: its seconds, its exit (seconds, bytes, reason), its retransmissions."""
+    """A flow: its seconds, its exit (seconds, bytes, reason), its retransmissions.
+
+    ``rtt_ms`` is its mean RTT, and ``paced`` the part of its time in which it waited between ACKs:
+    both tell senders by the rate from senders by the window.
+    """
 
     duration_s: float
     exit: tuple[float, int, str] | None
     retransmissions: int
+    rtt_ms: float | None = None
+    paced: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,8 @@ class Fit:
     real: Outcome
     simulated: Outcome
     notes: list[str]
+    # Where the real flow was captured; the simulated one is captured there, too.
+    vantage: str = "sender"
 
     def toml(self, source: str) -> str:
         """The scenario as a file."""
@@ -75,11 +86,16 @@ def _outcome(connection: dict[str, Any]) -> Outcome:
     verdict = connection["verdict"]
     found = verdict["exit"]
     left = None if found is None else (found["time_s"], found["cwnd_bytes"], verdict["reason"])
-    return Outcome(connection["duration_s"], left, connection["retransmissions"]["segments"])
+    limits, rtt = connection["limits"], connection["rtt_ms"]
+    paced = limits["pacing_s"] / max(limits["pacing_s"] + limits["congestion_window_s"], 1e-9)
+    return Outcome(
+        connection["duration_s"], left, connection["retransmissions"]["segments"],
+        None if rtt is None else rtt[1], paced,
+    )  # fmt: skip
 
 
-def _simulated(text: str) -> Outcome:
-    pairs = json.loads(analyze_simulated(Scenario.from_toml(text), run=0, vantage="sender"))
+def _simulated(text: str, vantage: str) -> Outcome:
+    pairs = json.loads(analyze_simulated(Scenario.from_toml(text), run=0, vantage=vantage))
     if pairs[0]["found"] is None:
         raise InputError("the fitted path delivers nothing")
     return _outcome(pairs[0]["found"])
@@ -125,17 +141,22 @@ def fit(connection: dict[str, Any]) -> Fit:
         room = max(connection["max_in_flight_bytes"], 2896)
         flow += f'receive_buffer = "{room} B"\nautotuning = "off"\n'
     real = _outcome(connection)
+    vantage = connection["vantage"] if connection["vantage"] in _VANTAGES else "sender"
     made = {}
     for sender in SENDERS:
         text = f'runs = 1\n[path]\n{path}[[flow]]\nalgorithm = "{sender}"\n{flow}'
-        made[sender] = _simulated(text)
+        made[sender] = _simulated(text, vantage)
     best = min(SENDERS, key=lambda each: _distance(real, made[each]))
-    return Fit(path, flow, best, real, made[best], notes)
+    return Fit(path, flow, best, real, made[best], notes, vantage)
 
 
 def _distance(real: Outcome, made: Outcome) -> float:
     """How far a simulated flow is from the real one; 0 if both are the same."""
     total = abs(math.log(max(made.duration_s, 1e-6) / max(real.duration_s, 1e-6)))
+    # A sender by the rate paces all the time; one by the window waits for ACKs.
+    total += _OTHER_KIND if abs(made.paced - real.paced) > _PACES else 0.0
+    if real.rtt_ms and made.rtt_ms:
+        total += abs(math.log(made.rtt_ms / real.rtt_ms))
     if (real.exit is None) != (made.exit is None):
         return total + 2.0
     if real.exit is not None and made.exit is not None:
@@ -148,7 +169,8 @@ def _distance(real: Outcome, made: Outcome) -> float:
 def model(found: Fit, algorithm: str) -> Outcome:
     """What a sender does on the fitted path: a model, not a replay."""
     return _simulated(
-        f'runs = 1\n[path]\n{found.path}[[flow]]\nalgorithm = "{algorithm}"\n{found.flow}'
+        f'runs = 1\n[path]\n{found.path}[[flow]]\nalgorithm = "{algorithm}"\n{found.flow}',
+        found.vantage,
     )
 
 

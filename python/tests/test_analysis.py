@@ -145,13 +145,50 @@ def test_most_verdicts_on_known_connections_are_right() -> None:
         if each.path == "wired" and each.algorithm in {"cubic", "reno+standard"}
     ]
     rows = analysis_truth.run(chosen, 2, lambda *_: None)
-    assert len(rows) == len(chosen) == 20
+    assert len(rows) == len(chosen) == 30
     found = analysis_truth.score(rows)
     assert found["all"]["right"] >= 0.95
     assert found["all"]["within_one_rtt"] >= 0.95
     assert found["all"]["window_error_median"] < 0.03
     assert found["segments_right"] == 1
     assert found["vantage_right"] == 1
+
+
+def test_an_exit_after_the_last_new_data_counts_as_none() -> None:
+    # HyStart decides while the last segments are in flight, so no packet can tell.
+    case = analysis_truth.Case(
+        "wifi-strong-reduced", "cubic", analysis_truth.WORKLOADS[0], "sender", 0
+    )
+    row = analysis_truth.observe(case)
+    assert row is not None
+    assert row["hidden"]
+    assert row["truth"] == "completed"
+    assert row["time_error_rtt"] is None
+
+
+def test_the_limits_are_those_of_the_simulator() -> None:
+    kinds = {"20 MB": "congestion-window", "small receive buffer": "receive-window",
+             "periodic writes": "application"}  # fmt: skip
+    for workload in analysis_truth.WORKLOADS:
+        if workload.name not in kinds:
+            continue
+        case = analysis_truth.Case("wired", "reno+standard", workload, "sender", 0)
+        row = analysis_truth.observe(case)
+        assert row is not None
+        found = analysis_truth.limits([row])
+        kind = kinds[workload.name]
+        assert found["main"][kind][kind] == 1, workload.name
+        assert found["share_right"] > 0.9, workload.name
+
+
+def test_a_capture_in_the_middle_tells_the_exit() -> None:
+    for algorithm in ("cubic", "reno+standard"):
+        case = analysis_truth.Case("wired", algorithm, analysis_truth.WORKLOADS[2], "middle", 0)
+        row = analysis_truth.observe(case)
+        assert row is not None
+        assert row["seen_as"] == "middle"
+        assert row["verdict"] == row["truth"]
+        assert abs(row["time_error_rtt"]) < 1
 
 
 @pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
@@ -267,6 +304,19 @@ def test_exports_have_what_their_readers_need(
         assert invoke(["export", str(folder), "--format", form, "-o", str(target)]) == 0
     windows = pl.read_csv(tmp_path / "run-x.csv")["cwnd_bytes"]
     assert windows.null_count() == 0
+    # A result of the simulator is simulated again, with the same packets.
+    for source, name in ((scenario, "of-scenario.pcapng"), (folder, "of-result.pcapng")):
+        options = ["-o", str(tmp_path / name)]
+        assert invoke(["export", str(source), *options]) == 0
+    packets = [(tmp_path / f"of-{each}.pcapng").read_bytes() for each in ("scenario", "result")]
+    assert packets[0] == packets[1]
+    again = ["export", str(folder), "--format", "mahimahi"]
+    assert invoke([*again, "-o", str(tmp_path / "again.log")]) == 0
+    assert invoke([*again, "--run", "2", "-o", str(tmp_path / "no.log")]) == 2
+    (folder / "scenarios.json").unlink()
+    capsys.readouterr()
+    assert invoke([*again, "-o", str(tmp_path / "no.log")]) == 2
+    assert "without --traces" in capsys.readouterr().err
 
 
 def test_the_kernels_log_gives_the_truth_of_each_connection(tmp_path: Path) -> None:
@@ -288,6 +338,7 @@ def test_the_kernels_log_gives_the_truth_of_each_connection(tmp_path: Path) -> N
     assert (known["1"].reason, known["1"].time_s, known["1"].exit_cwnd) == ("heuristic", 1001.6, 21)
     assert (known["2"].reason, known["2"].time_s, known["2"].exit_cwnd) == ("loss", 1002.5, 100)
     assert (known["3"].reason, known["3"].exit_cwnd) == ("completed", None)
+    assert known["1"].is_hidden
     assert invoke(["validate", "analyze", "wired"]) == 2
 
 

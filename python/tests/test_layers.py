@@ -34,6 +34,7 @@ FLOORS = (
     ("analysis_figures",),
     ("analysis", "exports", "path_fit"),
     ("analysis_truth", "analysis_kernel"),
+    ("analysis_validation",),
     ("artifacts", "execution"),
     ("redraw",),
     # Validation against the kernel.

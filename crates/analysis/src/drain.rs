@@ -33,6 +33,12 @@ const HALF: usize = 8;
 /// Rounds in which a sender that responds to congestion stays below the flight before it.
 const RESPONSE: u32 = 4;
 
+/// What a response leaves of the flight (CUBIC: 0.7, Reno: 0.5).
+const ANSWERED: RangeInclusive<f64> = 0.33..=0.9;
+
+/// Below this part of the flight before, it was drained: a second response leaves more (0.7 squared).
+const DRAINED: f64 = 0.45;
+
 /// Bytes sent per byte delivered between two moments.
 fn gain(from: &Moment, to: &Moment) -> f64 {
     (to.sent - from.sent) as f64 / (to.delivered - from.delivered).max(1) as f64
@@ -67,6 +73,41 @@ pub fn is_ignored(sender: &Sender, sign: &Sign, is_mark: bool) -> bool {
         .any(|moment| moment.flight as f64 >= 0.97 * flight)
 }
 
+/// Whether the flight after a sign of congestion is that of a sender that responds to it: for three
+/// rounds between a third and nine tenths of the flight before, and no drain follows.
+pub fn is_answered(sender: &Sender, sign: &Sign) -> bool {
+    let moments = &sender.moments;
+    let begin = moments.partition_point(|moment| moment.delivered <= sign.delivered);
+    let Some(first) = moments.get(begin) else {
+        return false;
+    };
+    let rounds = first.round + 2..=first.round + RESPONSE;
+    let mut after: Vec<i64> = moments[begin..]
+        .iter()
+        .filter(|moment| rounds.contains(&moment.round))
+        .map(|moment| moment.flight)
+        .collect();
+    after.sort_unstable();
+    let share = |flight: i64| flight as f64 / sign.flight.max(1) as f64;
+    let later = first.round + RESPONSE + 1..=first.round + RESPONSE + LATEST;
+    let later = moments[begin..]
+        .iter()
+        .filter(|moment| later.contains(&moment.round));
+    let (low, all) = later.fold((0, 0), |(low, all), moment| {
+        (low + u32::from(share(moment.flight) < DRAINED), all + 1)
+    });
+    if low * 5 > all {
+        return false;
+    }
+    let has_all = moments
+        .last()
+        .is_some_and(|last| last.round >= first.round + RESPONSE);
+    has_all
+        && after
+            .get(after.len() / 2)
+            .is_some_and(|&flight| ANSWERED.contains(&share(flight)))
+}
+
 /// When the sender began to drain the queue that its start-up had built: the last moment before.
 pub fn begin(sender: &Sender) -> Option<Moment> {
     let moments = &sender.moments;
@@ -89,6 +130,15 @@ fn is_drain(sender: &Sender, moments: &[Moment], highest: i64, mss: i64) -> bool
         return false;
     }
     if here.flight < (LEAST * mss).max(highest / 2) || gain(&moments[0], here) < FULL {
+        return false;
+    }
+    // The same flight long before: the start-up had ended then.
+    let reached = sender
+        .moments
+        .iter()
+        .find(|moment| moment.flight * 10 >= here.flight * 9)
+        .map_or(0, |moment| moment.round);
+    if here.round > reached + LATEST {
         return false;
     }
     // It sends all the time, and more slowly than the path delivers.

@@ -248,7 +248,9 @@ impl Follower {
                 bdp_bytes: rate / 8.0 * min as f64 / 1e9,
             }),
             verdict,
+            last_new_data_s: None,
             steps: Vec::new(),
+            waits: Vec::new(),
             series: self.series.into_points(),
         }
     }

@@ -81,7 +81,58 @@ pub struct Limits {
     pub recovery_s: f64,
 }
 
+/// What a sender waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// ACKs, with a full congestion window.
+    CongestionWindow,
+    /// The receive window.
+    ReceiveWindow,
+    /// Data of the application.
+    Application,
+    /// The time of the next burst.
+    Pacing,
+    /// The repair of losses.
+    Recovery,
+}
+
+impl Cause {
+    /// The name in documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CongestionWindow => "congestion-window",
+            Self::ReceiveWindow => "receive-window",
+            Self::Application => "application",
+            Self::Pacing => "pacing",
+            Self::Recovery => "recovery",
+        }
+    }
+}
+
+/// A time in which a sender waited, in nanoseconds since the connection's first packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Its begin.
+    pub since: i64,
+    /// Its end.
+    pub until: i64,
+    /// What for.
+    pub cause: Cause,
+}
+
 impl Limits {
+    /// The seconds of a cause.
+    pub const fn of(&mut self, cause: Cause) -> &mut f64 {
+        match cause {
+            Cause::CongestionWindow => &mut self.congestion_window_s,
+            Cause::ReceiveWindow => &mut self.receive_window_s,
+            Cause::Application => &mut self.application_s,
+            Cause::Pacing => &mut self.pacing_s,
+            Cause::Recovery => &mut self.recovery_s,
+        }
+    }
+
     /// The cause with the longest time, if there is any time.
     #[must_use]
     pub fn main(&self) -> Option<(&'static str, f64)> {
@@ -258,6 +309,8 @@ pub struct Connection {
     pub rtt_samples: u64,
     /// Payload sent before the first ACK of data.
     pub initial_window_bytes: Option<u64>,
+    /// When the last new data was seen.
+    pub last_new_data_s: Option<f64>,
     /// Round trips with data in flight.
     pub rounds: u32,
     /// Largest number of bytes in flight.
@@ -273,6 +326,9 @@ pub struct Connection {
     /// For [`crate::replay`]; not part of documents.
     #[serde(skip)]
     pub steps: Vec<Step>,
+    /// What the sender waited for, one by one, where the steps are kept; not part of documents.
+    #[serde(skip)]
+    pub waits: Vec<Wait>,
     /// Points for figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,

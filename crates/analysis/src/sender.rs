@@ -6,16 +6,19 @@
 
 mod limits;
 mod moments;
+mod pace;
 mod ranges;
+mod repairs;
 
 use std::collections::VecDeque;
 
-use crate::report::{Limits, Retransmissions, Vantage};
+use crate::report::{Limits, Retransmissions, Vantage, Wait};
 use crate::series::{Point, Series, Step};
 use crate::view::{Ack, Data, Event};
 use limits::Clock;
 use moments::Sent;
 pub use moments::{Grown, Moment, Round, Sign};
+use pace::Pace;
 use ranges::Ranges;
 
 /// Most segments in flight that are remembered.
@@ -87,6 +90,12 @@ pub struct Sender {
     pub first_hole: Option<Sign>,
     pub first_retransmission: Option<(Sign, bool)>,
     pub first_echo: Option<Sign>,
+    /// Away from the sender, the first gap in the data that a retransmission filled.
+    pub first_gap: Option<Sign>,
+    open_gap: Option<Sign>,
+    pace: Pace,
+    /// RTT between the capture and the sender.
+    pub to_sender: i64,
     /// Until this byte is acknowledged, the sender repairs losses.
     recovery_until: Option<i64>,
     /// Largest flight in the round after the first recovery.
@@ -141,6 +150,10 @@ impl Sender {
             first_hole: None,
             first_retransmission: None,
             first_echo: None,
+            first_gap: None,
+            open_gap: None,
+            pace: Pace::default(),
+            to_sender: 0,
             recovery_until: None,
             after_recovery: None,
             last_event: 0,
@@ -189,6 +202,17 @@ impl Sender {
 
     pub const fn limits(&self) -> Limits {
         self.clock.limits
+    }
+
+    /// Keeps what a replay and a comparison of the waits need.
+    pub fn keep_steps(&mut self) {
+        self.steps = Some(Vec::new());
+        self.clock.waits = Some(Vec::new());
+    }
+
+    /// The waits, if they were kept.
+    pub fn take_waits(&mut self) -> Vec<Wait> {
+        self.clock.waits.take().unwrap_or_default()
     }
 
     /// Segment size: the largest payload of a segment, at most a jumbo frame's.
@@ -267,6 +291,9 @@ impl Sender {
                 self.una = data.start;
             }
             self.next = data.start;
+            // What came before it was lost on the way, or by the capture.
+            self.holes.add(0, data.start);
+            self.hole_since = at;
             (self.round_end, self.round_began) = (end, (at, self.una));
             self.round = 1;
             self.clock.begin(at);
@@ -284,7 +311,9 @@ impl Sender {
         if data.length > self.largest {
             self.largest = data.length;
         }
-        self.clock.data(at, self.recovery_until.is_some());
+        let burst = self.burst();
+        self.clock
+            .data(at, self.lag, self.recovery_until.is_some(), burst);
         if data.start >= self.next {
             self.on_new(at, data, end);
             return false;
@@ -298,6 +327,21 @@ impl Sender {
             self.next = end;
         }
         true
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        matches!(self.vantage, Vantage::Receiver | Vantage::Middle)
+    }
+
+    /// The most that a host holds back for a burst: data of 4 ms, at least four segments.
+    fn burst(&self) -> i64 {
+        let rtt = (self.srtt / 4e6).max(1.0);
+        (4 * self.mss()).max((self.flight() as f64 / rtt) as i64)
+    }
+
+    /// Whether the sender paces its data.
+    pub const fn is_paced(&self) -> bool {
+        self.pace.is_paced()
     }
 
     fn keep(&mut self, step: Step) {
@@ -320,8 +364,20 @@ impl Sender {
         if data.start > self.next {
             if self.holes.bytes() == 0 {
                 self.hole_since = at;
+                self.open_gap = Some(Sign {
+                    at,
+                    sender_at: at - self.lag,
+                    delivered: self.delivered(),
+                    flight: self.flight(),
+                });
             }
             self.holes.add(self.next, data.start);
+        }
+        // Only data that neither the application nor the receiver nor a loss held back.
+        if self.first_hole.is_none() && !self.clock.is_held() {
+            let elsewhere = self.is_elsewhere();
+            self.pace
+                .data(at - self.lag, data.length, self.round, elsewhere);
         }
         self.next = end;
         if self.sent.len() >= MOST_OUTSTANDING {
@@ -368,73 +424,13 @@ impl Sender {
         }
     }
 
-    /// Whether a segment fills a gap of the capture that no retransmission explains: it came out of
-    /// order, or the capture lost the first copy.
-    fn fills_hole(&mut self, at: i64, start: i64, end: i64) -> bool {
-        let filled = self.holes.remove(start, end);
-        if filled == 0 {
-            return false;
-        }
-        let is_late = at - self.hole_since > self.rtt_min.unwrap_or(LEAST_RTO) / 2;
-        let elsewhere = matches!(self.vantage, Vantage::Receiver | Vantage::Middle);
-        // Beyond the place of the loss, only the retransmission arrives.
-        !(elsewhere && is_late)
-    }
-
-    fn on_retransmission(&mut self, at: i64, start: i64, end: i64) {
-        let is_last = end >= self.next;
-        let silence = at - self.last_ack_seen;
-        let rto = ((self.srtt + 4.0 * self.rttvar) as i64).max(LEAST_RTO);
-        let has_evidence = self.duplicates > 0 || self.sacked.bytes() > 0;
-        let counts = &mut self.retransmissions;
-        counts.segments += 1;
-        counts.bytes += (end - start) as u64;
-        let is_timeout = start <= self.una && silence * 5 >= rto * 4 && !has_evidence
-            || silence >= rto && start <= self.una;
-        let is_probe =
-            is_last && !has_evidence && silence as f64 > 1.2 * self.srtt && silence < rto;
-        if is_probe {
-            counts.tail_probe += 1;
-        } else if is_timeout {
-            counts.timeout += 1;
-        } else {
-            counts.fast += 1;
-        }
-        let first = self.sent.partition_point(|sent| sent.end <= start);
-        for sent in self.sent.iter_mut().skip(first) {
-            if sent.start >= end {
-                break;
-            }
-            sent.is_clean = false;
-        }
-        // A probe asks whether the tail is lost; only SACK blocks or an RTO say that it is.
-        if is_probe {
-            return;
-        }
-        if self.first_retransmission.is_none() {
-            let flight = self.flight();
-            self.first_retransmission = Some((
-                Sign {
-                    at,
-                    sender_at: at - self.lag,
-                    delivered: self.delivered(),
-                    flight,
-                },
-                is_timeout,
-            ));
-        }
-        if self.recovery_until.is_none() {
-            self.recovery_until = Some(self.next);
-        }
-    }
-
     fn on_ack(&mut self, at: i64, ack: &Ack) {
         if !self.has_sent {
             self.window_edge = Some(ack.ack + ack.window as i64);
             self.una = self.una.max(ack.ack.min(0));
             return;
         }
-        let elsewhere = matches!(self.vantage, Vantage::Receiver | Vantage::Middle);
+        let elsewhere = self.is_elsewhere();
         let expected = self
             .rtt_min
             .map_or(LEAST_RTO, |rtt| rtt + rtt / 2 + 1_000_000);
@@ -464,8 +460,14 @@ impl Sender {
         self.window_edge = Some(ack.ack + ack.window as i64);
         let mut newest: Option<i64> = None;
         if ack.ack > self.una {
+            self.clock.delivered(ack.ack.min(self.next) - self.una);
             self.una = ack.ack.min(self.next);
             self.last_ack = Some(at);
+            self.pace.ack(if elsewhere {
+                ack.seen + self.to_sender
+            } else {
+                at
+            });
             self.duplicates = 0;
             while let Some(sent) = self.sent.front()
                 && sent.end <= self.una
@@ -525,20 +527,6 @@ impl Sender {
                 round: self.round,
                 window_left: self.window_left(),
             });
-        }
-    }
-
-    /// Counts duplicate segments that the receiver reports (RFC 2883).
-    fn count_duplicates(&mut self, ack: &Ack) {
-        let mut blocks = ack.sack.iter().flatten();
-        let Some(&(start, end)) = blocks.next() else {
-            return;
-        };
-        let inside = blocks
-            .next()
-            .is_some_and(|other| other.0 <= start && end <= other.1);
-        if end <= ack.ack || inside {
-            self.retransmissions.spurious += 1;
         }
     }
 

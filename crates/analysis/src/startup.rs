@@ -33,6 +33,15 @@ const AVOIDANCE: f64 = 2.0;
 /// Windows without growth, before the data ends, that a decision of the sender needs.
 const LEAST_IDLE: f64 = 0.6;
 
+/// Likewise away from the sender, where bursts and the order of packets are less sure.
+const LEAST_IDLE_ELSEWHERE: f64 = 1.2;
+
+/// Rounds in which BBR's start-up may go on without growth, and two more.
+const PLATEAU: u32 = 6;
+
+/// What stays of a flight that a sender holds.
+const STAYS: f64 = 0.75;
+
 /// Rounds after the exit that a statement about capacity needs.
 const ROUNDS_FOR_CAPACITY: usize = 5;
 
@@ -219,7 +228,10 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
         return cannot("the sender sent no data");
     }
     let elsewhere = matches!(sender.vantage, Vantage::Receiver | Vantage::Middle);
-    if elsewhere && sender.rtt_min.is_none_or(|rtt| rtt < LEAST_RTT) {
+    // The samples count from the ticks of the sender; at the receiver, the handshake is exact.
+    let handshake = (sender.vantage == Vantage::Receiver).then_some(sender.to_sender);
+    let shortest = sender.rtt_min.map(|rtt| rtt.min(handshake.unwrap_or(rtt)));
+    if elsewhere && shortest.is_none_or(|rtt| rtt < LEAST_RTT) {
         return cannot("away from the sender, the timestamps do not resolve so short a round trip");
     }
     let points = &sender.grown;
@@ -257,8 +269,11 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     let grows_until_then = near(&last);
     if let Some(congestion) = congestion
         && grows_until_then
-        && !stopped_before(points, &fit, &congestion, horizon, mss)
+        && !stopped_before(sender, &fit, &congestion, horizon)
     {
+        if sender.is_paced() && !drain::is_answered(sender, &congestion.sign) {
+            return cannot("the sender paces its data, and the sign of congestion may not be why");
+        }
         return by_congestion(sender, &fit, congestion, idle);
     }
     // After the last new data, the sender only waits for its ACKs.
@@ -289,7 +304,7 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
         || sender
             .grown
             .last()
-            .is_some_and(|point| point.window_left < 2 * mss);
+            .is_some_and(|point| point.window_left < (2 * mss).max(point.flight / 16));
     if never_larger || blocked && limits.receive_window_s > 0.3 * all {
         return without_exit(
             Reason::ReceiverLimited,
@@ -310,17 +325,25 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
             ),
         );
     }
+    // A sender by the rate holds its flight, too, before it decides.
+    if sender.is_paced() && !holds_flight(sender, &last) {
+        return cannot("the sender paces its data, and the flight does not show its decision");
+    }
     // A decision of the sender. The more was delivered without growth, the surer.
     let windows = idle as f64 / last.flight.max(1) as f64;
-    if windows < LEAST_IDLE && congestion.is_none() {
+    let least = if elsewhere {
+        LEAST_IDLE_ELSEWHERE
+    } else {
+        LEAST_IDLE
+    };
+    if windows < least && congestion.is_none() {
         return cannot("the data ended within a round trip after the growth");
     }
     let confidence = (0.5 + windows / 4.0).min(0.97);
-    if !fit.conservative {
-        fit.last = bend(points, &fit, mss);
-    }
+    fit.last = bend(points, &fit, mss);
     let last = points[fit.last];
-    let exit = exit_of(sender, &fit, last.sender_at, last.flight, None);
+    let at = reached(sender, &fit).unwrap_or(last.sender_at);
+    let exit = exit_of(sender, &fit, at, last.flight, None);
     let (class, class_confidence, cost_s) = class_of(sender, &exit, Reason::Heuristic);
     let sentence = sentence(Reason::Heuristic, &exit, class, sender);
     Verdict {
@@ -334,12 +357,42 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     }
 }
 
+/// When the window had reached the flight of the exit, if the receive window held the flight back
+/// until later. The window grows by what is delivered, also while the flight is held.
+fn reached(sender: &Sender, fit: &Fit) -> Option<i64> {
+    let last = sender.grown[fit.last];
+    let wanted = last.flight - sender.initial_window? - sender.mss();
+    let moment = sender
+        .moments
+        .iter()
+        .find(|moment| moment.delivered >= wanted)?;
+    let is_held = |point: &&Grown| point.window_left < 2 * sender.mss();
+    let between = sender.grown[..fit.last].iter().rev();
+    let mut between = between.take_while(|point| point.sender_at >= moment.at);
+    (!fit.conservative && moment.at < last.sender_at && between.any(|point| is_held(&point)))
+        .then_some(moment.at)
+}
+
+/// Whether the flight stays for longer than the start-up of BBR does without growth.
+fn holds_flight(sender: &Sender, last: &Grown) -> bool {
+    let after = sender.moments.iter();
+    let after: Vec<_> = after
+        .filter(|moment| moment.round > last.round + 1)
+        .collect();
+    let rounds = sender.round.saturating_sub(last.round);
+    let low = after
+        .iter()
+        .filter(|moment| (moment.flight as f64) < STAYS * last.flight as f64);
+    rounds > PLATEAU && low.count() * 4 < after.len()
+}
+
 /// The bend of the flight near the last point of slow start. The slope is that of a quarter of a
 /// window, so it falls only some time after the sender has decided.
 fn bend(points: &[Grown], fit: &Fit, mss: i64) -> usize {
     let last = points[fit.last];
     let near = (last.flight / 4).max(1);
-    let rise = |point: &Grown| point.flight as f64 - FAST * fit.scale * point.delivered as f64;
+    let slope = if fit.conservative { CONSERVATIVE } else { FAST };
+    let rise = |point: &Grown| point.flight as f64 - slope * fit.scale * point.delivered as f64;
     let begin = points[..fit.last].partition_point(|point| last.delivered - point.delivered > near);
     let near = &points[begin..=fit.last];
     let highest = near.iter().map(rise).fold(f64::MIN, f64::max);
@@ -352,14 +405,15 @@ fn bend(points: &[Grown], fit: &Fit, mss: i64) -> usize {
 
 /// Whether the flight stopped to grow clearly before congestion showed, although within a quarter of
 /// a window.
-fn stopped_before(
-    points: &[Grown],
-    fit: &Fit,
-    congestion: &Congestion,
-    horizon: i64,
-    mss: i64,
-) -> bool {
+fn stopped_before(sender: &Sender, fit: &Fit, congestion: &Congestion, horizon: i64) -> bool {
+    let (points, mss) = (&sender.grown, sender.mss());
     let bend = points[bend(points, fit, mss)];
+    // At the receiver, lost data is never in flight: the growth stops with the first gap.
+    if let Some(gap) = sender.first_gap
+        && gap.delivered <= bend.delivered + (bend.flight / 32).max(8 * mss)
+    {
+        return false;
+    }
     let idle = horizon - bend.delivered;
     let highest = points[fit.last].flight.max(congestion.sign.flight);
     !fit.conservative

@@ -441,7 +441,7 @@ impl Open {
         self.report(from, sender, vantages[from])
     }
 
-    fn report(self, from: usize, sender: Sender, vantage: Vantage) -> Connection {
+    fn report(self, from: usize, mut sender: Sender, vantage: Vantage) -> Connection {
         let (first, second) = self.halves();
         let [syn, answer, _] = self.handshake;
         let (host, peer) = (&self.hosts[from], &self.hosts[1 - from]);
@@ -495,6 +495,7 @@ impl Open {
                 .initial_window
                 .filter(|_| has_beginning)
                 .map(|bytes| bytes.max(0) as u64),
+            last_new_data_s: sender.first_data.map(|_| sender.last_new.0 as f64 / 1e9),
             rounds: sender.round,
             max_in_flight_bytes: sender.max_flight as u64,
             goodput_bps: if active > 0.0 {
@@ -505,6 +506,7 @@ impl Open {
             limits: sender.limits(),
             capacity: startup::capacity(&sender),
             verdict,
+            waits: sender.take_waits(),
             steps: sender.steps.unwrap_or_default(),
             series: sender.series.into_points(),
         }
@@ -517,12 +519,15 @@ impl Host {
         if self.sender.is_none() {
             // ACKs of a host that sends nothing need no scoreboard, but their window counts.
             let mut sender = Box::new(Sender::new(points));
-            sender.steps = self.keeps_steps.then(Vec::new);
+            if self.keeps_steps {
+                sender.keep_steps();
+            }
             self.sender = Some(sender);
         }
         let Some(sender) = &mut self.sender else {
             return;
         };
+        sender.to_sender = self.view.to_sender;
         if let Event::Data(data) = &event
             && matches!(vantage, Vantage::Receiver | Vantage::Middle)
         {

@@ -270,3 +270,60 @@ fn the_exit_of_bbr_is_the_beginning_of_its_drain() {
         }
     }
 }
+
+/// While the receive window holds the flight, the congestion window goes on to grow: the decision
+/// comes when the delivered bytes reach the last window, long before the flight does.
+#[test]
+fn an_exit_behind_the_receive_window_has_the_time_of_the_decision() {
+    let (truth, found) = analyze(
+        "preset = \"wifi-strong\"",
+        "cubic",
+        "size = \"20 MB\"",
+        Host::Sender,
+    );
+    let left = truth.slow_start_exit.as_ref().expect("an exit");
+    let exit = found.verdict.exit.as_ref().expect("an exit");
+    assert!(
+        (exit.time_s - left.time_s).abs() < 0.002,
+        "{exit:?} {left:?}"
+    );
+}
+
+/// Behind a policer, a capture at the receiver shows the loss as a gap, not as flight.
+#[test]
+fn a_gap_at_the_receiver_is_a_loss() {
+    let (truth, found) = analyze(
+        "preset = \"policed\"",
+        "reno+standard",
+        "size = \"2 MB\"",
+        Host::Receiver,
+    );
+    assert_eq!(reason_of(&truth), Some(Reason::Loss));
+    assert_eq!(found.verdict.reason, Reason::Loss);
+}
+
+/// Data before the first segment of a capture was not seen, and does not count.
+#[test]
+fn bytes_before_the_capture_do_not_count() {
+    let text = "[path]\npreset = \"wired\"\n[[flow]]\nalgorithm = \"cubic\"\nsize = \"300 kB\"\n";
+    let scenario = Scenario::parse(text, "test.toml", ".".as_ref()).expect("a scenario");
+    let options = RunOptions {
+        packets: true,
+        ..RunOptions::default()
+    };
+    let mut output =
+        simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).expect("not cancelled");
+    let packets = &mut output.packets[0].packets;
+    let first = packets
+        .iter()
+        .position(|packet| packet.seen_by == Host::Sender && packet.kind == PacketKind::Data)
+        .expect("data");
+    let length = packets.remove(first).amount;
+    let bytes =
+        capture::simulated::write(Vec::new(), "test", &output.packets, &[Host::Sender], &[])
+            .expect("memory");
+    let report = analysis::analyze_reader(std::io::Cursor::new(bytes), 0).expect("a capture");
+    let found = &report.connections[0];
+    assert_eq!(found.bytes, 300_000 - u64::from(length));
+    assert_eq!(found.missing_bytes, u64::from(length));
+}

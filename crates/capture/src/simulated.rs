@@ -40,6 +40,46 @@ pub struct Remark {
     pub text: String,
 }
 
+/// Adds what a point between the hosts sees, before the bottleneck and a quarter of the handshake's
+/// RTT away from the sender: data passes it so much after it left, and ACKs so much before they
+/// arrive.
+pub fn add_middle(traces: &mut [PacketTrace]) {
+    for trace in traces {
+        let sender = |record: &&PacketRecord| record.seen_by == Vantage::Sender;
+        // The SYN that was answered may be an earlier one; the shift is then the smaller one.
+        let (mut syn, mut answer) = (None, None);
+        for record in trace.packets.iter().filter(sender) {
+            match record.kind {
+                PacketKind::Syn => syn = Some(record),
+                PacketKind::SynAck => {
+                    answer = Some(record);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let (Some(syn), Some(answer)) = (syn, answer) else {
+            continue;
+        };
+        let shift = answer.at.saturating_since(syn.at) / 4;
+        let seen: Vec<PacketRecord> = trace
+            .packets
+            .iter()
+            .filter(sender)
+            .map(|record| PacketRecord {
+                at: match record.kind {
+                    PacketKind::SynAck | PacketKind::Ack => record.at - shift,
+                    _ => record.at + shift,
+                },
+                seen_by: Vantage::Middle,
+                ..*record
+            })
+            .collect();
+        trace.packets.extend(seen);
+        trace.packets.sort_by_key(|record| record.at);
+    }
+}
+
 /// What the packets of one flow have in common.
 struct Flow<'a> {
     trace: &'a PacketTrace,
@@ -67,6 +107,7 @@ pub fn write<W: Write>(
         let (name, text) = match vantage {
             Vantage::Sender => ("sender", "the host that sends the data"),
             Vantage::Receiver => ("receiver", "the host that receives the data"),
+            Vantage::Middle => ("middle", "a point between both hosts"),
         };
         writer.add_interface(name, text, SNAP_LENGTH)?;
     }

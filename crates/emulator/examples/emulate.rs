@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use emulator::{CaptureTo, Direction, EmulateOptions, LogTo, Side};
+use emulator::{CaptureTo, Direction, EmulateOptions, LogTo, Point, Side};
 use scenario::PathModel;
 use units::Duration;
 
@@ -29,8 +29,8 @@ fn complain(sentence: &str) {
 
 fn run() -> Result<i32, String> {
     let mut options = EmulateOptions::default();
-    let (mut path, mut seed, mut side, mut capture, mut report) =
-        (None, 1, Side::Sender, None, false);
+    let (mut path, mut seed, mut at, mut capture, mut report) =
+        (None, 1, Point::Side(Side::Sender), None, false);
     let mut words = std::env::args_os().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or("an option lacks its value".to_owned());
@@ -46,11 +46,14 @@ fn run() -> Result<i32, String> {
             "--spin-us" => options.emulation.spin = Duration::from_micros(number(&value()?)?),
             "--capture" => capture = Some(value()?),
             "--capture-side" => {
-                side = match value()?.to_string_lossy().as_ref() {
-                    "sender" => Side::Sender,
-                    "receiver" => Side::Receiver,
+                at = match value()?.to_string_lossy().as_ref() {
+                    "sender" => Side::Sender.into(),
+                    "receiver" => Side::Receiver.into(),
+                    "middle" => Point::Middle,
                     other => {
-                        return Err(format!("unknown side {other}: expected sender or receiver"));
+                        return Err(format!(
+                            "unknown side {other}: expected sender, receiver or middle"
+                        ));
                     }
                 }
             }
@@ -66,7 +69,7 @@ fn run() -> Result<i32, String> {
         .emulation
         .captures
         .extend(capture.map(|file| CaptureTo {
-            side,
+            at,
             file: file.into(),
             snap_length: 65_535,
         }));

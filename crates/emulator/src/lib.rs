@@ -55,7 +55,7 @@ pub use flows::{Delivery, Drop, FlowFacts, FlowKey};
 pub use live::{LinkSnapshot, Snapshot};
 pub use output::Existing;
 pub use process::Running;
-pub use record::{CaptureTo, LogTo};
+pub use record::{CaptureTo, LogTo, Point};
 pub use report::{LinkReport, Report};
 pub use schedule::Scheduling;
 pub use shell::{EmulateOptions, EmulateOutcome, FAR_ADDRESS, NEAR_ADDRESS, emulate};

@@ -2,7 +2,12 @@
 //!
 //! The emulator never waits for a disk. Where the writer falls too far behind, records are lost and
 //! counted, and the run reports it.
+//!
+//! A capture in the middle is that of a point behind the bottleneck, half of the link's delay before
+//! the receiver's device: it shows each packet of data so much earlier than the device, and each
+//! packet of the other direction later by half of that link's delay.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -10,7 +15,7 @@ use std::thread::{self, JoinHandle};
 
 use network::DropReason;
 use scenario::PathModel;
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::error::EmulatorError;
@@ -18,11 +23,46 @@ use crate::mahimahi::Log;
 use crate::output::{Existing, Output, refuse_one_name_for_two};
 use crate::{Direction, Side, device};
 
-/// A requested capture of the packets at the device of one side, in both directions.
+/// Where packets are captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// At the device of a side.
+    Side(Side),
+    /// Between the bottleneck and the receiver.
+    Middle,
+}
+
+impl Point {
+    /// The name in captures.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Side(Side::Sender) => "sender",
+            Self::Side(Side::Receiver) => "receiver",
+            Self::Middle => "middle",
+        }
+    }
+
+    /// The side whose device sees the packets.
+    const fn side(self) -> Side {
+        match self {
+            Self::Side(side) => side,
+            Self::Middle => Side::Receiver,
+        }
+    }
+}
+
+impl From<Side> for Point {
+    fn from(side: Side) -> Self {
+        Self::Side(side)
+    }
+}
+
+/// A requested capture of the packets at one point, in both directions.
 #[derive(Clone, Debug)]
 pub struct CaptureTo {
-    /// The side whose device is captured.
-    pub side: Side,
+    /// The point.
+    pub at: Point,
     /// The pcapng file.
     pub file: PathBuf,
     /// Bytes kept of each packet.
@@ -118,9 +158,58 @@ impl Recorder {
     }
 }
 
+/// A capture that is being written.
+struct Sink {
+    at: Point,
+    writer: capture::Writer<Output>,
+    /// How much earlier packets of data pass the point than the device, and how much later those of
+    /// the other direction do.
+    shifts: [Duration; 2],
+    /// Packets whose turn has not come, by time and number, with their size and comment.
+    waiting: BTreeMap<(u64, u64), (u32, Vec<u8>, Option<&'static str>)>,
+    count: u64,
+}
+
+impl Sink {
+    /// Takes a packet that passed the device.
+    fn take(
+        &mut self,
+        clock: Clock,
+        record: &Record,
+        comment: Option<&'static str>,
+    ) -> io::Result<()> {
+        let at = clock.unix(record.at);
+        if self.at != Point::Middle {
+            return self
+                .writer
+                .packet(0, at, record.size, &record.bytes, comment);
+        }
+        let [before, after] = self.shifts.map(Duration::as_nanos);
+        let seen = match record.direction {
+            Direction::Forward => at.saturating_sub(before),
+            Direction::Reverse => at + after,
+        };
+        self.count += 1;
+        let packet = (record.size, record.bytes.clone(), comment);
+        self.waiting.insert((seen, self.count), packet);
+        self.write_until(at.saturating_sub(before))
+    }
+
+    /// Writes the packets that passed the point before `bound`.
+    fn write_until(&mut self, bound: u64) -> io::Result<()> {
+        while let Some(first) = self.waiting.first_entry()
+            && first.key().0 < bound
+        {
+            let ((at, _), (size, bytes, comment)) = first.remove_entry();
+            self.writer.packet(0, at, size, &bytes, comment)?;
+        }
+        Ok(())
+    }
+}
+
 struct Sinks {
     clock: Clock,
-    captures: Vec<(Side, capture::Writer<Output>)>,
+    captures: Vec<Sink>,
     logs: Vec<(Direction, Log<Output>)>,
 }
 
@@ -178,16 +267,18 @@ impl Files {
             let fail = |error| EmulatorError::File(to.file.display().to_string(), error);
             let comment = format!("path {}, seed {seed}: {command}", path.name);
             let mut writer = capture::Writer::new(output, &comment).map_err(fail)?;
-            let side = match to.side {
-                Side::Sender => "sender",
-                Side::Receiver => "receiver",
-            };
             writer
-                .add_interface(device::NAME, side, to.snap_length)
+                .add_interface(device::NAME, to.at.name(), to.snap_length)
                 .map_err(fail)?;
-            let keep = &mut keeps[to.side.index()];
+            let keep = &mut keeps[to.at.side().index()];
             *keep = to.snap_length.max(*keep);
-            sinks.captures.push((to.side, writer));
+            sinks.captures.push(Sink {
+                at: to.at,
+                writer,
+                shifts: [path.forward.delay, path.reverse.delay].map(|delay| delay / 2),
+                waiting: BTreeMap::new(),
+                count: 0,
+            });
         }
         for (to, output) in self.logs {
             let (config, name) = match to.direction {
@@ -226,8 +317,9 @@ impl Sinks {
                 self.write(record)?;
             }
         }
-        for (_, writer) in self.captures {
-            writer.finish()?.finish()?;
+        for mut sink in self.captures {
+            sink.write_until(u64::MAX)?;
+            sink.writer.finish()?.finish()?;
         }
         for (_, mut log) in self.logs {
             // The link could have served until the end.
@@ -254,10 +346,9 @@ impl Sinks {
             What::Drop => return self.write_drop(record),
         };
         let side = device_passed(passes, &record.what);
-        for (of, writer) in &mut self.captures {
-            if *of == side {
-                let at = self.clock.unix(record.at);
-                writer.packet(0, at, record.size, &record.bytes, comment)?;
+        for sink in &mut self.captures {
+            if sink.at.side() == side {
+                sink.take(self.clock, record, comment)?;
             }
         }
         for (of, log) in &mut self.logs {

@@ -54,8 +54,8 @@ fn an_overflow_is_counted_packet_by_packet() {
         folder.0.join("receiver.pcapng"),
         folder.0.join("link.log"),
     );
-    let capture = |side, file: &std::path::Path| CaptureTo {
-        side,
+    let capture = |side: Side, file: &std::path::Path| CaptureTo {
+        at: side.into(),
         file: file.to_owned(),
         snap_length: 64,
     };
@@ -314,7 +314,7 @@ fn lossy_transfer(capture: &std::path::Path) -> (u64, Report) {
         3,
         EmulationOptions {
             captures: vec![CaptureTo {
-                side: Side::Sender,
+                at: Side::Sender.into(),
                 file: capture.to_owned(),
                 snap_length: 65_535,
             }],

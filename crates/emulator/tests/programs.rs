@@ -298,7 +298,7 @@ fn wrong_input_is_reported_before_anything_is_created() {
     let file = PathBuf::from("/nowhere/at/all.pcapng");
     let error = start(EmulationOptions {
         captures: vec![CaptureTo {
-            side: Side::Sender,
+            at: Side::Sender.into(),
             file,
             snap_length: 100,
         }],
@@ -419,7 +419,7 @@ fn role_victim() {
         EmulationOptions {
             probes: 0,
             captures: vec![CaptureTo {
-                side: Side::Sender,
+                at: Side::Sender.into(),
                 file: PathBuf::from(folder).join("sender.pcapng"),
                 snap_length: 100,
             }],

@@ -27,7 +27,7 @@ pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
     RoutingResult, TopologyResult,
 };
-pub use packets::{PacketKind, PacketRecord, PacketTrace, Vantage};
+pub use packets::{Limit, PacketKind, PacketRecord, PacketTrace, Vantage};
 pub use probe::FlowProbe;
 pub use queue::{QueueDistribution, QueueSampler};
 pub use responses::{Epoch, EpochResult, ExchangeResult, ResponseClass, Responses, Spread};

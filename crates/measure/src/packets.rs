@@ -9,6 +9,46 @@ pub enum Vantage {
     Sender,
     /// Its receiver.
     Receiver,
+    /// A point between them.
+    Middle,
+}
+
+/// Why a sender sends nothing at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The congestion window is full.
+    CongestionWindow,
+    /// The receive window has no place for the next segment.
+    ReceiveWindow,
+    /// The application has written no more data.
+    Application,
+    /// The next burst waits for its time.
+    Pacing,
+    /// It repairs losses.
+    Recovery,
+}
+
+impl Limit {
+    /// All of them, in the order of the tables.
+    pub const ALL: [Self; 5] = [
+        Self::CongestionWindow,
+        Self::ReceiveWindow,
+        Self::Application,
+        Self::Pacing,
+        Self::Recovery,
+    ];
+
+    /// The name in documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CongestionWindow => "congestion-window",
+            Self::ReceiveWindow => "receive-window",
+            Self::Application => "application",
+            Self::Pacing => "pacing",
+            Self::Recovery => "recovery",
+        }
+    }
 }
 
 /// What a segment does.
@@ -64,4 +104,6 @@ pub struct PacketTrace {
     pub smss: Bytes,
     /// The packets.
     pub packets: Vec<PacketRecord>,
+    /// What limits the sender from a moment on, in the order of time; without repetitions.
+    pub limits: Vec<(Instant, Limit)>,
 }

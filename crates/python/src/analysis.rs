@@ -1,6 +1,8 @@
 //! Captures and logs: analysis of files, and captures of simulated runs.
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use analysis::Tracker;
 use capture::simulated::{self, Remark};
 use congestion::Algorithm;
-use measure::{FlowResult, PacketTrace, Vantage};
+use measure::{FlowResult, Limit, PacketKind, PacketTrace, Vantage};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use simulator::{RunOptions, RunOutput};
@@ -81,8 +83,9 @@ fn vantages(names: &[String]) -> PyResult<Vec<Vantage>> {
     let vantage = |name: &String| match name.as_str() {
         "sender" => Ok(Vantage::Sender),
         "receiver" => Ok(Vantage::Receiver),
+        "middle" => Ok(Vantage::Middle),
         other => Err(errors::input(format!(
-            "a capture is made at the sender or at the receiver, not at `{other}`"
+            "a capture is made at the sender, at the receiver or in the middle, not at `{other}`"
         ))),
     };
     names.iter().map(vantage).collect()
@@ -127,7 +130,7 @@ fn remarks(flows: &[FlowResult]) -> Vec<Remark> {
 }
 
 /// Simulates run `run` of a scenario and writes its packets to the new pcapng file `file`, with an
-/// interface for each of `vantages` (`sender`, `receiver`). Returns the number of packets that the
+/// interface for each of `vantages` (`sender`, `receiver`, `middle`). Returns the number of packets that the
 /// hosts saw.
 #[pyfunction]
 #[pyo3(signature = (scenario, file, *, run, vantages))]
@@ -140,7 +143,10 @@ pub fn write_capture(
 ) -> PyResult<usize> {
     let vantages = self::vantages(&vantages)?;
     let scenario = &scenario.inner;
-    let (flows, packets) = simulate(py, scenario, run)?;
+    let (flows, mut packets) = simulate(py, scenario, run)?;
+    if vantages.contains(&Vantage::Middle) {
+        simulated::add_middle(&mut packets);
+    }
     let comment = format!(
         "slowstart: scenario {}, path {}, run {run}, seed {}",
         scenario.name,
@@ -161,8 +167,81 @@ pub fn write_capture(
         .map_err(|error| errors::run(format!("{}: {error}", file.display())))
 }
 
+/// When the sender sent its SYN.
+fn begin(trace: &PacketTrace) -> Option<Instant> {
+    let syn = trace.packets.iter();
+    let mut syn = syn.filter(|each| each.kind == PacketKind::Syn);
+    syn.next().map(|syn| syn.at)
+}
+
+/// When the last new data left the sender, in seconds since its SYN.
+fn last_new(trace: &PacketTrace) -> Option<f64> {
+    let begin = begin(trace)?;
+    let (mut end, mut last) = (0, None);
+    for packet in &trace.packets {
+        let is_sent = packet.seen_by == Vantage::Sender && packet.kind == PacketKind::Data;
+        if is_sent && packet.offset + u64::from(packet.amount) > end {
+            end = packet.offset + u64::from(packet.amount);
+            last = Some(packet.at.saturating_since(begin).as_secs_f64());
+        }
+    }
+    last
+}
+
+/// What was in flight when slow start ended: sent, and not acknowledged cumulatively.
+fn flight_at_exit(trace: &PacketTrace, flow: &FlowResult) -> Option<u64> {
+    let exit = flow.slow_start_exit.as_ref()?;
+    let until = begin(trace)? + Duration::from_nanos((exit.time_s * 1e9) as u64);
+    let (mut sent, mut acked) = (0, 0);
+    let at_sender = trace.packets.iter();
+    let at_sender = at_sender.filter(|packet| packet.seen_by == Vantage::Sender);
+    for packet in at_sender.take_while(|packet| packet.at <= until) {
+        match packet.kind {
+            PacketKind::Data => sent = sent.max(packet.offset + u64::from(packet.amount)),
+            PacketKind::Ack => acked = acked.max(packet.offset),
+            _ => {}
+        }
+    }
+    Some(sent.saturating_sub(acked))
+}
+
+/// What the sender waited for before its last new data.
+fn last_limit(trace: &PacketTrace) -> Option<&'static str> {
+    let until = begin(trace)? + Duration::from_nanos((last_new(trace)? * 1e9) as u64);
+    let before = trace.limits.partition_point(|(at, _)| *at < until);
+    Some(trace.limits.get(before.checked_sub(1)?)?.1.name())
+}
+
+/// Seconds in which the simulator's sender waited for one cause, and the analysis says another: one
+/// object of found causes for each true one.
+fn together(trace: &PacketTrace, found: &analysis::Connection) -> Value {
+    let begin = begin(trace).map_or(0, Instant::as_nanos) as i64;
+    let end = found.waits.last().map_or(0, |wait| wait.until);
+    let mut seconds: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
+    let mut waits = found.waits.as_slice();
+    for (index, &(since, limit)) in trace.limits.iter().enumerate() {
+        let since = since.as_nanos() as i64 - begin;
+        let next = trace.limits.get(index + 1);
+        let until = next.map_or(end, |next| next.0.as_nanos() as i64 - begin);
+        let passed = waits.partition_point(|wait| wait.until <= since);
+        waits = &waits[passed..];
+        for wait in waits.iter().take_while(|wait| wait.since < until) {
+            let both = wait.until.min(until) - wait.since.max(since);
+            if both > 0 {
+                let row = seconds.entry(Limit::name(limit)).or_default();
+                *row.entry(wait.cause.name()).or_default() += both as f64 / 1e9;
+            }
+        }
+    }
+    json!(seconds)
+}
+
 /// Simulates run `run` of a scenario, captures its flows at `vantage`, analyzes the capture, and
-/// returns JSON: for each flow what the simulator knows and what the analysis says.
+/// returns JSON: for each flow what the simulator knows (`truth`), what the analysis says (`found`),
+/// when its last new data left (`last_new_s`), what was in flight when slow start ended
+/// (`exit_flight_bytes`), the limit before the last new data (`last_limit`), the seconds in which each limit held it by the
+/// simulator and by the analysis (`limits[true][found]`), and a digest of the capture (`digest`).
+/// Times are since the SYN.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, run, vantage))]
 pub fn analyze_simulated(
@@ -172,10 +251,16 @@ pub fn analyze_simulated(
     vantage: String,
 ) -> PyResult<String> {
     let vantages = vantages(&[vantage])?;
-    let (flows, packets) = simulate(py, &scenario.inner, run)?;
+    let (flows, mut packets) = simulate(py, &scenario.inner, run)?;
     let pairs = py.detach(|| {
+        if vantages.contains(&Vantage::Middle) {
+            simulated::add_middle(&mut packets);
+        }
         let bytes = simulated::write(Vec::new(), "", &packets, &vantages, &[])?;
-        let mut tracker = Tracker::new(0);
+        let mut hasher = std::hash::DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let digest = format!("{:016x}", hasher.finish());
+        let mut tracker = Tracker::new(0).replaying(1..=flows.len() as u64);
         let mut decoder = capture::Decoder::default();
         let read = capture::packets::read(&bytes[..], |frame| {
             if let Some(segment) = decoder.decode(frame) {
@@ -191,7 +276,19 @@ pub fn analyze_simulated(
                 .iter()
                 .find(|connection| connection.sender.ends_with(&port))
         };
-        let pair = |flow: &FlowResult| json!({"truth": flow, "found": of(flow)});
+        let pair = |flow: &FlowResult| {
+            let trace = packets.iter().find(|trace| trace.flow == flow.flow);
+            let found = of(flow);
+            json!({
+                "truth": flow,
+                "found": found,
+                "last_new_s": trace.and_then(last_new),
+                "exit_flight_bytes": trace.and_then(|trace| flight_at_exit(trace, flow)),
+                "limits": trace.zip(found).map(|(trace, found)| together(trace, found)),
+                "last_limit": trace.and_then(last_limit),
+                "digest": digest,
+            })
+        };
         Ok::<_, std::io::Error>(Value::from(flows.iter().map(pair).collect::<Vec<_>>()))
     });
     pairs.map(|pairs| pairs.to_string()).map_err(errors::run)

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use emulator::stack::{GuestExit, StackError, StackOptions};
 use emulator::{
-    CaptureTo, Direction, EmulateOptions, EmulatorError, Existing, LogTo, SelfCheck, Side, Snapshot,
+    CaptureTo, Direction, EmulateOptions, EmulatorError, Existing, LogTo, Point, SelfCheck, Side,
+    Snapshot,
 };
 use measure::Traces;
 use pyo3::prelude::*;
@@ -189,12 +190,13 @@ pub fn emulate(
 ) -> PyResult<(i32, Vec<String>, bool)> {
     let seed: u64 = crate::scenarios::whole(&seed, "the seed")?;
     let path = PathModel::resolve(path).map_err(errors::input)?;
-    let side = match capture_side {
-        "sender" => Side::Sender,
-        "receiver" => Side::Receiver,
+    let at = match capture_side {
+        "sender" => Side::Sender.into(),
+        "receiver" => Side::Receiver.into(),
+        "middle" => Point::Middle,
         other => {
             return Err(errors::input(format!(
-                "the side of a capture must be sender or receiver, not {other}"
+                "the side of a capture must be sender, receiver or middle, not {other}"
             )));
         }
     };
@@ -209,7 +211,7 @@ pub fn emulate(
     };
     options.emulation.captures = capture
         .map(|file| CaptureTo {
-            side,
+            at,
             file,
             snap_length: WHOLE_PACKETS,
         })

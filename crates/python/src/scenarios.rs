@@ -311,6 +311,18 @@ impl Scenario {
         definition_of(&self.inner).map_err(crate::errors::run)
     }
 
+    /// The whole scenario as JSON, for [`Self::from_parcel`] of the same version.
+    fn to_parcel(&self) -> PyResult<String> {
+        serde_json::to_string(&Parcel((*self.inner).clone())).map_err(crate::errors::run)
+    }
+
+    /// The scenario of [`Self::to_parcel`].
+    #[staticmethod]
+    fn from_parcel(text: &str) -> PyResult<Self> {
+        let Parcel(scenario) = serde_json::from_str(text).map_err(input)?;
+        Ok(Self::new(scenario))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<slowstart.Scenario {:?}: path {:?}, {} flows, {} runs, seed {}>",

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use congestion::PathMemory;
 use engine::Component;
-use measure::{PacketRecord, Vantage};
+use measure::Vantage;
 use network::{Ecn, Packet, Payload, Streams};
 use scenario::Scenario;
 use tcp::segment::{AckSegment, Burst};
@@ -43,6 +43,7 @@ use clouds::Crossed;
 use feedback::consult;
 use graph::Graph;
 use hosts::{Access, Way};
+use packets::Recorded;
 use turns::Turns;
 
 /// The path's links come first.
@@ -101,7 +102,7 @@ pub struct World<'a> {
     is_plain: bool,
     turns: Turns,
     /// The packets of each measured flow, if they are recorded.
-    packets: Option<Vec<Vec<PacketRecord>>>,
+    packets: Option<Vec<Recorded>>,
 }
 
 impl<'a> World<'a> {
@@ -435,6 +436,9 @@ impl<'a> World<'a> {
                 endpoints.sender.poll_burst(now)
             };
             let Some(Burst { segment, count }) = burst else {
+                if self.is_plain {
+                    self.note_limit(flow);
+                }
                 if self.needs_wakeups {
                     self.schedule_wakeup(flow);
                 }

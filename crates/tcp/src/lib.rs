@@ -39,4 +39,4 @@ mod validation;
 
 pub use config::*;
 pub use receiver::{PlainAck, Receiver, ReceiverStats, quick_start_ack_ratio};
-pub use sender::{Control, Sender, SenderStats};
+pub use sender::{Control, Limit, Sender, SenderStats};

@@ -87,7 +87,7 @@ use crate::{LossDetection, SenderConfig};
 use fack::Suspicion;
 use frto::Frto;
 use newreno::PartialAcks;
-pub use report::SenderStats;
+pub use report::{Limit, SenderStats};
 
 /// The sending side of a connection.
 ///

@@ -6,7 +6,10 @@
 //! more data; otherwise a timer paced the segments, if the wait was short, and the application was
 //! the limit, if it was long.
 
-use crate::report::Limits;
+use crate::report::{Cause, Limits, Wait};
+
+/// A wait through ACKs that no burst and no pacing of a large window explains, in nanoseconds.
+const LONG: i64 = 20_000_000;
 
 /// A host answers an ACK within this time, in nanoseconds.
 const AT_ONCE: i64 = 500_000;
@@ -15,12 +18,16 @@ const AT_ONCE: i64 = 500_000;
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
     pub limits: Limits,
+    /// The waits one by one, if they are kept.
+    pub waits: Option<Vec<Wait>>,
     since: Option<i64>,
     last_ack: Option<i64>,
     was_short: bool,
     was_blocked: bool,
     /// ACKs since the last new data.
     acks_since: u32,
+    /// Bytes acknowledged since the last new data.
+    delivered: i64,
     /// The last ACK passed a capture elsewhere long before the data that follows it.
     is_late: bool,
 }
@@ -39,28 +46,55 @@ impl Clock {
         self.acks_since += 1;
     }
 
-    /// Data leaves: ends the wait.
-    pub fn data(&mut self, at: i64, in_recovery: bool) {
+    /// The cumulative ACK advances by so many bytes.
+    pub const fn delivered(&mut self, bytes: i64) {
+        self.delivered += bytes;
+    }
+
+    /// Whether the application or the receive window may cause the wait.
+    pub const fn is_held(&self) -> bool {
+        self.was_short || self.was_blocked
+    }
+
+    /// Data leaves: ends the wait. `lag` is how much later than the sender's clock it was seen. A host
+    /// that waits for more than `burst` bytes of ACKs does not wait for its congestion window.
+    pub fn data(&mut self, at: i64, lag: i64, in_recovery: bool, burst: i64) {
         let Some(since) = self.since else { return };
         let wait = at - since;
         if wait <= 0 {
             return;
         }
-        let seconds = wait as f64 / 1e9;
         let answers = self.last_ack.is_some_and(|ack| at - ack <= AT_ONCE);
-        let limits = &mut self.limits;
-        if in_recovery {
-            limits.recovery_s += seconds;
+        let cause = if in_recovery {
+            Cause::Recovery
         } else if self.was_blocked {
-            limits.receive_window_s += seconds;
+            Cause::ReceiveWindow
+        } else if self.delivered > burst && wait > LONG {
+            Cause::Application
         } else if answers && !(self.was_short && (self.acks_since > 2 || self.is_late)) {
-            limits.congestion_window_s += seconds;
+            Cause::CongestionWindow
         } else if self.was_short || wait > 100_000_000 {
-            limits.application_s += seconds;
+            Cause::Application
         } else {
-            limits.pacing_s += seconds;
-        }
+            Cause::Pacing
+        };
+        self.add(cause, since, at, lag);
         self.since = Some(at);
+    }
+
+    fn add(&mut self, cause: Cause, since: i64, at: i64, lag: i64) {
+        *self.limits.of(cause) += (at - since) as f64 / 1e9;
+        if let Some(waits) = &mut self.waits {
+            let (since, until) = (since - lag, at - lag);
+            match waits.last_mut() {
+                Some(last) if last.cause == cause && last.until >= since => last.until = until,
+                _ => waits.push(Wait {
+                    since,
+                    until,
+                    cause,
+                }),
+            }
+        }
     }
 
     /// New data has left: what the next wait begins with.
@@ -69,6 +103,7 @@ impl Clock {
         self.was_short = is_short;
         self.was_blocked = is_blocked;
         self.acks_since = 0;
+        self.delivered = 0;
     }
 
     /// The last ACK arrives: nothing was left to send.
@@ -76,7 +111,7 @@ impl Clock {
         if let Some(since) = self.since
             && at > since
         {
-            self.limits.application_s += (at - since) as f64 / 1e9;
+            self.add(Cause::Application, since, at, 0);
         }
     }
 }

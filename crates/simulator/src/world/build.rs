@@ -82,7 +82,7 @@ impl<'a> World<'a> {
             turns: Turns::default(),
             packets: options
                 .packets
-                .then(|| vec![Vec::new(); scenario.flows.len()]),
+                .then(|| vec![super::Recorded::default(); scenario.flows.len()]),
         };
         world.add_own_links();
         world.add_cloud();

@@ -1,18 +1,56 @@
 //! Records the packets of measured flows at both of their hosts.
 
-use measure::{PacketKind, PacketRecord, PacketTrace, Vantage};
+use measure::{Limit, PacketKind, PacketRecord, PacketTrace, Vantage};
 use network::Ecn;
 use tcp::segment::{AckSegment, DataSegment};
-use units::Bytes;
+use units::{Bytes, Instant};
 
 use super::World;
 use crate::carried::Carried;
 use crate::flow::NOBODY;
 use crate::flows::BACKGROUND;
 
+/// What is recorded of a flow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recorded {
+    packets: Vec<PacketRecord>,
+    limits: Vec<(Instant, Limit)>,
+}
+
 impl World<'_> {
     /// The records of a flow whose packets are recorded.
     fn records_of(&mut self, flow: u32) -> Option<&mut Vec<PacketRecord>> {
+        self.recorded(flow).map(|recorded| &mut recorded.packets)
+    }
+
+    /// Records what limits a sender that has nothing to send now.
+    #[cold]
+    pub(super) fn note_limit(&mut self, flow: u32) {
+        let now = self.now;
+        if self.packets.is_none() {
+            return;
+        }
+        let Some(endpoints) = self.endpoints(flow) else {
+            return;
+        };
+        let Some(limit) = endpoints.sender.limit() else {
+            return;
+        };
+        let limit = match limit {
+            tcp::Limit::CongestionWindow => Limit::CongestionWindow,
+            tcp::Limit::ReceiveWindow => Limit::ReceiveWindow,
+            tcp::Limit::Application => Limit::Application,
+            tcp::Limit::Pacing => Limit::Pacing,
+            tcp::Limit::Recovery => Limit::Recovery,
+        };
+        if let Some(Recorded { limits, .. }) = self.recorded(flow)
+            && limits.last().is_none_or(|(_, last)| *last != limit)
+        {
+            limits.push((now, limit));
+        }
+    }
+
+    fn recorded(&mut self, flow: u32) -> Option<&mut Recorded> {
         let packets = self.packets.as_mut()?;
         if flow & BACKGROUND != 0 {
             return None;
@@ -126,11 +164,12 @@ impl World<'_> {
         let recorded = self.packets.take().unwrap_or_default();
         let numbered = (0..).zip(recorded);
         numbered
-            .filter(|(_, packets)| !packets.is_empty())
-            .map(|(flow, packets)| PacketTrace {
+            .filter(|(_, recorded)| !recorded.packets.is_empty())
+            .map(|(flow, recorded)| PacketTrace {
                 flow,
                 smss: Bytes::new(self.flows.measured[flow as usize].smss().into()),
-                packets,
+                packets: recorded.packets,
+                limits: recorded.limits,
             })
             .collect()
     }

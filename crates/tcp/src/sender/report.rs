@@ -40,6 +40,21 @@ pub struct SenderStats {
     pub first_loss: Option<Instant>,
 }
 
+/// Why a sender sends nothing now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The congestion window is full, or too little of it is free for a burst.
+    CongestionWindow,
+    /// The receive window has no place for the next segment.
+    ReceiveWindow,
+    /// The application has written no more data, or too little for a segment.
+    Application,
+    /// The next burst waits for its time.
+    Pacing,
+    /// It repairs losses.
+    Recovery,
+}
+
 impl SenderStats {
     /// Segments declared lost, without those whose declaration was taken back. Each stands for one
     /// transmission, so there are never more than segments sent.
@@ -153,6 +168,34 @@ impl Sender {
     #[must_use]
     pub const fn was_app_limited(&self) -> bool {
         self.rate.is_app_limited()
+    }
+
+    /// Why nothing leaves, once [`Sender::poll_transmit`] has returned `None`. The windows are asked
+    /// in the order of `tcp_write_xmit` (Linux 6.12). `None` before the handshake is over.
+    #[must_use]
+    pub fn limit(&self) -> Option<Limit> {
+        if !self.is_established() {
+            return None;
+        }
+        let usable = self.peer_window.usable(self.snd_nxt);
+        Some(if matches!(self.phase, Phase::Recovery | Phase::Loss) {
+            Limit::Recovery
+        } else if self.unsent() == 0 {
+            Limit::Application
+        } else if self.cwnd_left() == 0 {
+            Limit::CongestionWindow
+        } else if !self.can_send_new() {
+            Limit::ReceiveWindow
+        } else if self.pacer.is_blocked() {
+            Limit::Pacing
+        } else if self.unsent() < self.smss() {
+            Limit::Application
+        } else if usable < u64::from(self.cwnd_left()) * self.smss() {
+            // A burst waits for more of the smaller window.
+            Limit::ReceiveWindow
+        } else {
+            Limit::CongestionWindow
+        })
     }
 
     /// The congestion control.
