@@ -158,6 +158,13 @@ impl Recorder {
     }
 }
 
+/// A packet whose turn has not come.
+struct Held {
+    size: u32,
+    bytes: Vec<u8>,
+    comment: Option<&'static str>,
+}
+
 /// A capture that is being written.
 struct Sink {
     at: Point,
@@ -165,8 +172,8 @@ struct Sink {
     /// How much earlier packets of data pass the point than the device, and how much later those of
     /// the other direction do.
     shifts: [Duration; 2],
-    /// Packets whose turn has not come, by time and number, with their size and comment.
-    waiting: BTreeMap<(u64, u64), (u32, Vec<u8>, Option<&'static str>)>,
+    /// Packets whose turn has not come, by time and number.
+    waiting: BTreeMap<(u64, u64), Held>,
     count: u64,
 }
 
@@ -190,8 +197,12 @@ impl Sink {
             Direction::Reverse => at + after,
         };
         self.count += 1;
-        let packet = (record.size, record.bytes.clone(), comment);
-        self.waiting.insert((seen, self.count), packet);
+        let held = Held {
+            size: record.size,
+            bytes: record.bytes.clone(),
+            comment,
+        };
+        self.waiting.insert((seen, self.count), held);
         self.write_until(at.saturating_sub(before))
     }
 
@@ -200,8 +211,9 @@ impl Sink {
         while let Some(first) = self.waiting.first_entry()
             && first.key().0 < bound
         {
-            let ((at, _), (size, bytes, comment)) = first.remove_entry();
-            self.writer.packet(0, at, size, &bytes, comment)?;
+            let ((at, _), held) = first.remove_entry();
+            self.writer
+                .packet(0, at, held.size, &held.bytes, held.comment)?;
         }
         Ok(())
     }
