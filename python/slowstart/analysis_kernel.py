@@ -1,10 +1,10 @@
 """The error of ``slowstart analyze`` on connections of the running kernel.
 
-The kernel's own TCP uploads over emulated paths. Each run is captured at the sender, at the
-receiver or behind the bottleneck, while the kernel's trace event ``tcp:tcp_probe`` reports the
-real window and threshold, which are the truth. A run has several connections, one after the other,
-and they count even if the emulator's timing was late, because truth and capture are of the same
-run.
+The kernel's own TCP uploads over emulated paths, with its own congestion controls and with
+programs of this project (``slowstart kernel``). Each run is captured at the sender, at the receiver
+or behind the bottleneck, while the kernel's trace event ``tcp:tcp_probe`` reports the real window
+and threshold, which are the truth. A run has several connections, one after the other, and they
+count even if the emulator's timing was late, because truth and capture are of the same run.
 """
 
 from __future__ import annotations
@@ -19,14 +19,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart._native import analyze_file, emulate
-from slowstart.errors import InputError
+from slowstart._native import (
+    analyze_file,
+    emulate,
+    kernel_load,
+    kernel_status,
+    kernel_unload,
+)
+from slowstart.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PATHS = ("wired", "dsl", "lte", "leo", "docsis")
 ALGORITHMS = ("cubic", "reno", "bbr")
+# Loaded as programs.
+PROGRAMS = ("cubic+standard", "cubic+search", "cubic+hystart++")
 QUICK_PATHS = ("wired", "lte")
 SIDES = ("sender", "receiver", "middle")
 SIZES = (500_000, 2_000_000, 4_000_000, 8_000_000)
@@ -74,10 +82,11 @@ with socket.create_server(("", 5001)) as server:
 
 @dataclass(frozen=True)
 class Case:
-    """A run: its path, congestion control, captured side, and number."""
+    """A run: its path, congestion control and its name in the kernel, captured side, number."""
 
     path: str
     algorithm: str
+    control: str
     side: str
     run: int
 
@@ -87,15 +96,41 @@ class Case:
         return f"{self.path}-{self.algorithm}-{self.side}-{self.run}"
 
 
-def cases(runs: int, *, quick: bool = False) -> list[Case]:
-    """The grid, with the congestion controls that this kernel has."""
+@contextlib.contextmanager
+def controls() -> Iterator[tuple[dict[str, str], list[str]]]:
+    """The kernel's name of each algorithm that it has, and sentences about those left out.
+
+    Loads the programs, and unloads those that it has loaded.
+    """
     file = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     usable = file.read_text(encoding="ascii").split() if file.exists() else []
+    names = {each: each for each in ALGORITHMS if each in usable}
+    absent = [each for each in ALGORITHMS if each not in usable]
+    notes = [f"Left out: {', '.join(absent)}, which this kernel does not have."] if absent else []
+    loaded: list[str] = []
+    try:
+        try:
+            for algorithm in PROGRAMS:
+                (control,) = json.loads(kernel_status([algorithm]))["controls"]
+                if not control["loaded"]:
+                    kernel_load([algorithm])
+                    loaded.append(control["name"])
+                names[algorithm] = control["name"]
+        except (InputError, RunError) as error:
+            lacking = [each for each in PROGRAMS if each not in names]
+            notes.append(f"Left out: {', '.join(lacking)} on the kernel, because {error}")
+        yield names, notes
+    finally:
+        if loaded:
+            kernel_unload(loaded)
+
+
+def cases(runs: int, names: Mapping[str, str], *, quick: bool = False) -> list[Case]:
+    """The grid, for the algorithms in ``names``."""
     return [
-        Case(path, algorithm, side, run)
+        Case(path, algorithm, name, side, run)
         for path in (QUICK_PATHS if quick else PATHS)
-        for algorithm in ALGORITHMS
-        if algorithm in usable
+        for algorithm, name in names.items()
         for side in SIDES
         for run in range(runs)
     ]
@@ -141,7 +176,7 @@ def record(case: Case, folder: Path) -> bool:
     """Makes the capture and the log of a case; says whether the timing self-check passed."""
     capture, log = folder / f"{case.name}.pcapng", folder / f"{case.name}.probe"
     sizes = [str(each) for each in SIZES]
-    client = [sys.executable, "-c", _CLIENT, case.algorithm, *sizes]
+    client = [sys.executable, "-c", _CLIENT, case.control, *sizes]
     server = folder / "server.py"
     server.write_text(_SERVER, encoding="utf-8")
     with _probing(log):

@@ -41,10 +41,11 @@ def _simulated(part: str, runs: int | None, *, quick: bool, quiet: bool) -> dict
 
 
 def _kernel(folder: Path, runs: int | None, *, quick: bool, quiet: bool) -> dict[str, Any]:
-    chosen = analysis_kernel.cases(runs or 1, quick=quick)
-    with Meter("recording (kernel)", quiet=quiet) as meter:
-        rows, late = analysis_kernel.run(chosen, folder, meter)
-    return {**analysis_truth.score(rows), "late_runs": late, "rows": rows}
+    with analysis_kernel.controls() as (names, notes):
+        chosen = analysis_kernel.cases(runs or 1, names, quick=quick)
+        with Meter("recording (kernel)", quiet=quiet) as meter:
+            rows, late = analysis_kernel.run(chosen, folder, meter)
+    return {**analysis_truth.score(rows), "late_runs": late, "notes": notes, "rows": rows}
 
 
 def validate(
@@ -107,4 +108,5 @@ def _notes(found: dict[str, Any]) -> str:
     )
     if "late_runs" in found:
         text += f"{found['late_runs']} runs failed the emulator's timing self-check.\n"
+        text += "".join(f"{each}\n" for each in found["notes"])
     return text + "\n"

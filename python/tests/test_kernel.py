@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
+from slowstart import analysis_kernel
 from slowstart._native import kernel_status
 
 NAMES = [
@@ -137,4 +138,17 @@ def test_a_comparison_loads_what_it_needs_and_leaves_nothing(
     cwnd = search["flows"][0]["slow_start_exit"]["cwnd_bytes"]
     assert decision["cwnd_segments"] * 1448 == cwnd
     assert decision["norm_permille"] >= 350
+    assert available() == before
+
+
+@pytest.mark.usefixtures("loading")
+def test_the_error_table_has_the_programs_and_leaves_nothing() -> None:
+    """``slowstart validate analyze kernel`` runs what it loads, beside what the kernel has."""
+    before = available()
+    with analysis_kernel.controls() as (names, notes):
+        assert set(names.values()) <= available()
+        assert {"cubic+standard", "cubic+search", "cubic+hystart++"} <= set(names)
+        assert all("does not have" in note for note in notes)
+        chosen = analysis_kernel.cases(1, names)
+        assert len({case.name for case in chosen}) == len(names) * 15
     assert available() == before
