@@ -162,9 +162,10 @@ impl<'a> Table<'a> {
 
     /// The error about values that contradict each other.
     pub(crate) fn wrong(&self, wrong: Wrong) -> Error {
-        match self.get(wrong.key) {
-            Some(item) if wrong.shown => item.refuse(wrong.reason),
-            _ => self.refuse_at(wrong.key, wrong.reason),
+        let shown = wrong.shown.then(|| self.get(wrong.key));
+        match shown.flatten() {
+            Some(item) => item.refuse(wrong.reason),
+            None => self.refuse_at(wrong.key, wrong.reason),
         }
     }
 

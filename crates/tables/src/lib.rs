@@ -386,7 +386,7 @@ pub trait Field: Sized {
 /// Why a set of values is refused: the key to report, and the end of a sentence about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The key.
+    /// The key; empty for the table as a whole.
     pub key: &'static str,
     /// Why its value is refused.
     pub reason: String,
