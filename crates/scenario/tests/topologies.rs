@@ -459,7 +459,10 @@ fn a_small_queue_needs_wifi_or_a_drop_tail_queue_where_its_route_begins() {
             &format!("small_queue = 10\n{ends}"),
         ))
     };
-    let (codel, wifi) = ("aqm = 'codel'", "rate = { model = 'wifi' }");
+    let (codel, wifi) = (
+        "rate = '10 Mbit/s'\naqm = 'codel'",
+        "rate = { model = 'wifi' }",
+    );
     let message = with(codel, "from = 'r2'\nto = 'right'\n").expect_err("CoDel");
     assert!(message.contains("small_queue"), "{message}");
     assert!(with(codel, "to = 'r2'\n").is_ok());
