@@ -31,7 +31,7 @@ mod view;
 
 pub use file::{FileReport, analyze, analyze_for_replay, analyze_reader};
 pub use report::{
-    Capacity, Cause, Class, Connection, Exit, Handshake, Limits, Reason, Retransmissions, Side,
-    Vantage, Verdict, Wait,
+    Capacity, Class, Connection, Exit, Handshake, Limits, Reason, Retransmissions, Side, Vantage,
+    Verdict, Wait,
 };
 pub use tracker::Tracker;

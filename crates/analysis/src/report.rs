@@ -1,6 +1,7 @@
 //! What the analysis says about a connection. Field names carry their units; times are seconds since
 //! the connection's first packet, unless a field states otherwise.
 
+use measure::Limit;
 use serde::Serialize;
 
 use crate::series::{Point, Step};
@@ -81,35 +82,6 @@ pub struct Limits {
     pub recovery_s: f64,
 }
 
-/// What a sender waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// ACKs, with a full congestion window.
-    CongestionWindow,
-    /// The receive window.
-    ReceiveWindow,
-    /// Data of the application.
-    Application,
-    /// The time of the next burst.
-    Pacing,
-    /// The repair of losses.
-    Recovery,
-}
-
-impl Cause {
-    /// The name in documents.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CongestionWindow => "congestion-window",
-            Self::ReceiveWindow => "receive-window",
-            Self::Application => "application",
-            Self::Pacing => "pacing",
-            Self::Recovery => "recovery",
-        }
-    }
-}
-
 /// A time in which a sender waited, in nanoseconds since the connection's first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
@@ -118,18 +90,18 @@ pub struct Wait {
     /// Its end.
     pub until: i64,
     /// What for.
-    pub cause: Cause,
+    pub cause: Limit,
 }
 
 impl Limits {
     /// The seconds of a cause.
-    pub const fn of(&mut self, cause: Cause) -> &mut f64 {
+    pub const fn of(&mut self, cause: Limit) -> &mut f64 {
         match cause {
-            Cause::CongestionWindow => &mut self.congestion_window_s,
-            Cause::ReceiveWindow => &mut self.receive_window_s,
-            Cause::Application => &mut self.application_s,
-            Cause::Pacing => &mut self.pacing_s,
-            Cause::Recovery => &mut self.recovery_s,
+            Limit::CongestionWindow => &mut self.congestion_window_s,
+            Limit::ReceiveWindow => &mut self.receive_window_s,
+            Limit::Application => &mut self.application_s,
+            Limit::Pacing => &mut self.pacing_s,
+            Limit::Recovery => &mut self.recovery_s,
         }
     }
 

@@ -6,7 +6,9 @@
 //! more data; otherwise a timer paced the segments, if the wait was short, and the application was
 //! the limit, if it was long.
 
-use crate::report::{Cause, Limits, Wait};
+use measure::Limit;
+
+use crate::report::{Limits, Wait};
 
 /// A wait through ACKs that no burst and no pacing of a large window explains, in nanoseconds.
 const LONG: i64 = 20_000_000;
@@ -66,23 +68,23 @@ impl Clock {
         }
         let answers = self.last_ack.is_some_and(|ack| at - ack <= AT_ONCE);
         let cause = if in_recovery {
-            Cause::Recovery
+            Limit::Recovery
         } else if self.was_blocked {
-            Cause::ReceiveWindow
+            Limit::ReceiveWindow
         } else if self.delivered > burst && wait > LONG {
-            Cause::Application
+            Limit::Application
         } else if answers && !(self.was_short && (self.acks_since > 2 || self.is_late)) {
-            Cause::CongestionWindow
+            Limit::CongestionWindow
         } else if self.was_short || wait > 100_000_000 {
-            Cause::Application
+            Limit::Application
         } else {
-            Cause::Pacing
+            Limit::Pacing
         };
         self.add(cause, since, at, lag);
         self.since = Some(at);
     }
 
-    fn add(&mut self, cause: Cause, since: i64, at: i64, lag: i64) {
+    fn add(&mut self, cause: Limit, since: i64, at: i64, lag: i64) {
         *self.limits.of(cause) += (at - since) as f64 / 1e9;
         if let Some(waits) = &mut self.waits {
             let (since, until) = (since - lag, at - lag);
@@ -111,7 +113,7 @@ impl Clock {
         if let Some(since) = self.since
             && at > since
         {
-            self.add(Cause::Application, since, at, 0);
+            self.add(Limit::Application, since, at, 0);
         }
     }
 }
