@@ -364,12 +364,7 @@ impl Sender {
         if data.start > self.next {
             if self.holes.bytes() == 0 {
                 self.hole_since = at;
-                self.open_gap = Some(Sign {
-                    at,
-                    sender_at: at - self.lag,
-                    delivered: self.delivered(),
-                    flight: self.flight(),
-                });
+                self.open_gap = Some(self.sign(at));
             }
             self.holes.add(self.next, data.start);
         }

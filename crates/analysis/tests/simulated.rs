@@ -5,21 +5,36 @@ use std::sync::atomic::AtomicBool;
 use analysis::{Connection, Reason, Tracker, Vantage};
 use measure::{FlowResult, PacketKind, Vantage as Host};
 use scenario::Scenario;
-use simulator::RunOptions;
+use simulator::{RunOptions, RunOutput};
 use units::Duration;
 
-/// What the simulator knows, and what the analysis of the capture at a host says.
-fn analyze(path: &str, algorithm: &str, flow: &str, host: Host) -> (FlowResult, Connection) {
+/// A run of one flow, with its packets.
+fn simulate(path: &str, algorithm: &str, flow: &str) -> RunOutput {
     let text = format!("[path]\n{path}\n[[flow]]\nalgorithm = \"{algorithm}\"\n{flow}\n");
     let scenario = Scenario::parse(&text, "test.toml", ".".as_ref()).expect("a scenario");
     let options = RunOptions {
         packets: true,
         ..RunOptions::default()
     };
-    let output =
-        simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).expect("not cancelled");
-    let bytes = capture::simulated::write(Vec::new(), "test", &output.packets, &[host], &[])
-        .expect("memory");
+    simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).expect("not cancelled")
+}
+
+/// The packets of a run as a capture at a host.
+fn captured(output: &RunOutput, host: Host) -> Vec<u8> {
+    capture::simulated::write(Vec::new(), "test", &output.packets, &[host], &[]).expect("memory")
+}
+
+/// What the analysis of a run's capture at the sender says of its connection.
+fn at_sender(output: &RunOutput) -> Connection {
+    let bytes = captured(output, Host::Sender);
+    let report = analysis::analyze_reader(std::io::Cursor::new(bytes), 0).expect("a capture");
+    report.connections.into_iter().next().expect("a connection")
+}
+
+/// What the simulator knows, and what the analysis of the capture at a host says.
+fn analyze(path: &str, algorithm: &str, flow: &str, host: Host) -> (FlowResult, Connection) {
+    let output = simulate(path, algorithm, flow);
+    let bytes = captured(&output, host);
     let mut tracker = Tracker::new(100);
     let mut decoder = capture::Decoder::default();
     let summary = capture::packets::read(&bytes[..], |frame| {
@@ -233,20 +248,9 @@ fn a_small_receive_window_is_not_an_exit() {
 /// Without the SYN, the beginning is missing, and the verdict is none.
 #[test]
 fn a_capture_that_begins_late_cannot_tell() {
-    let text = "[path]\npreset = \"wired\"\n[[flow]]\nalgorithm = \"cubic\"\nsize = \"3 MB\"\n";
-    let scenario = Scenario::parse(text, "test.toml", ".".as_ref()).expect("a scenario");
-    let options = RunOptions {
-        packets: true,
-        ..RunOptions::default()
-    };
-    let mut output =
-        simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).expect("not cancelled");
+    let mut output = simulate("preset = \"wired\"", "cubic", "size = \"3 MB\"");
     output.packets[0].packets.drain(..100);
-    let bytes =
-        capture::simulated::write(Vec::new(), "test", &output.packets, &[Host::Sender], &[])
-            .expect("memory");
-    let report = analysis::analyze_reader(std::io::Cursor::new(bytes), 0).expect("a capture");
-    let verdict = &report.connections[0].verdict;
+    let verdict = at_sender(&output).verdict;
     assert_eq!((verdict.reason, &verdict.exit), (Reason::CannotTell, &None));
 }
 
@@ -305,25 +309,14 @@ fn a_gap_at_the_receiver_is_a_loss() {
 /// Data before the first segment of a capture was not seen, and does not count.
 #[test]
 fn bytes_before_the_capture_do_not_count() {
-    let text = "[path]\npreset = \"wired\"\n[[flow]]\nalgorithm = \"cubic\"\nsize = \"300 kB\"\n";
-    let scenario = Scenario::parse(text, "test.toml", ".".as_ref()).expect("a scenario");
-    let options = RunOptions {
-        packets: true,
-        ..RunOptions::default()
-    };
-    let mut output =
-        simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).expect("not cancelled");
+    let mut output = simulate("preset = \"wired\"", "cubic", "size = \"300 kB\"");
     let packets = &mut output.packets[0].packets;
     let first = packets
         .iter()
         .position(|packet| packet.seen_by == Host::Sender && packet.kind == PacketKind::Data)
         .expect("data");
     let length = packets.remove(first).amount;
-    let bytes =
-        capture::simulated::write(Vec::new(), "test", &output.packets, &[Host::Sender], &[])
-            .expect("memory");
-    let report = analysis::analyze_reader(std::io::Cursor::new(bytes), 0).expect("a capture");
-    let found = &report.connections[0];
+    let found = at_sender(&output);
     assert_eq!(found.bytes, 300_000 - u64::from(length));
     assert_eq!(found.missing_bytes, u64::from(length));
 }

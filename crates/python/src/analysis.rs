@@ -130,8 +130,8 @@ fn remarks(flows: &[FlowResult]) -> Vec<Remark> {
 }
 
 /// Simulates run `run` of a scenario and writes its packets to the new pcapng file `file`, with an
-/// interface for each of `vantages` (`sender`, `receiver`, `middle`). Returns the number of packets that the
-/// hosts saw.
+/// interface for each of `vantages` (`sender`, `receiver`, `middle`). Returns the number of packets
+/// that the hosts saw.
 #[pyfunction]
 #[pyo3(signature = (scenario, file, *, run, vantages))]
 pub fn write_capture(
@@ -174,15 +174,14 @@ fn begin(trace: &PacketTrace) -> Option<Instant> {
     syn.next().map(|syn| syn.at)
 }
 
-/// When the last new data left the sender, in seconds since its SYN.
-fn last_new(trace: &PacketTrace) -> Option<f64> {
-    let begin = begin(trace)?;
+/// When the last new data left the sender.
+fn last_new(trace: &PacketTrace) -> Option<Instant> {
     let (mut end, mut last) = (0, None);
     for packet in &trace.packets {
         let is_sent = packet.seen_by == Vantage::Sender && packet.kind == PacketKind::Data;
         if is_sent && packet.offset + u64::from(packet.amount) > end {
             end = packet.offset + u64::from(packet.amount);
-            last = Some(packet.at.saturating_since(begin).as_secs_f64());
+            last = Some(packet.at);
         }
     }
     last
@@ -207,7 +206,7 @@ fn flight_at_exit(trace: &PacketTrace, flow: &FlowResult) -> Option<u64> {
 
 /// What the sender waited for before its last new data.
 fn last_limit(trace: &PacketTrace) -> Option<&'static str> {
-    let until = begin(trace)? + Duration::from_nanos((last_new(trace)? * 1e9) as u64);
+    let until = last_new(trace)?;
     let before = trace.limits.partition_point(|(at, _)| *at < until);
     Some(trace.limits.get(before.checked_sub(1)?)?.1.name())
 }
@@ -239,9 +238,9 @@ fn together(trace: &PacketTrace, found: &analysis::Connection) -> Value {
 /// Simulates run `run` of a scenario, captures its flows at `vantage`, analyzes the capture, and
 /// returns JSON: for each flow what the simulator knows (`truth`), what the analysis says (`found`),
 /// when its last new data left (`last_new_s`), what was in flight when slow start ended
-/// (`exit_flight_bytes`), the limit before the last new data (`last_limit`), the seconds in which each limit held it by the
-/// simulator and by the analysis (`limits[true][found]`), and a digest of the capture (`digest`).
-/// Times are since the SYN.
+/// (`exit_flight_bytes`), the limit before the last new data (`last_limit`), the seconds in which
+/// each limit held it by the simulator and by the analysis (`limits[true][found]`), and a digest of
+/// the capture (`digest`). Times are since the SYN.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, run, vantage))]
 pub fn analyze_simulated(
@@ -282,7 +281,9 @@ pub fn analyze_simulated(
             json!({
                 "truth": flow,
                 "found": found,
-                "last_new_s": trace.and_then(last_new),
+                "last_new_s": trace.and_then(|trace| {
+                    Some(last_new(trace)?.saturating_since(begin(trace)?).as_secs_f64())
+                }),
                 "exit_flight_bytes": trace.and_then(|trace| flight_at_exit(trace, flow)),
                 "limits": trace.zip(found).map(|(trace, found)| together(trace, found)),
                 "last_limit": trace.and_then(last_limit),

@@ -1,4 +1,4 @@
-//! Segments that are sent again, or come late, and duplicates that the receiver reports.
+//! Retransmissions, segments that come late, and duplicates that the receiver reports.
 
 use crate::view::Ack;
 
@@ -6,6 +6,16 @@ use super::moments::Sign;
 use super::{LEAST_RTO, Sender};
 
 impl Sender {
+    /// A sign of congestion now.
+    pub(super) fn sign(&self, at: i64) -> Sign {
+        Sign {
+            at,
+            sender_at: at - self.lag,
+            delivered: self.delivered(),
+            flight: self.flight(),
+        }
+    }
+
     /// Whether a segment fills a gap of the capture that no retransmission explains: it came out of
     /// order, or the capture lost the first copy.
     pub(super) fn fills_hole(&mut self, at: i64, start: i64, end: i64) -> bool {
@@ -53,16 +63,7 @@ impl Sender {
             return;
         }
         if self.first_retransmission.is_none() {
-            let flight = self.flight();
-            self.first_retransmission = Some((
-                Sign {
-                    at,
-                    sender_at: at - self.lag,
-                    delivered: self.delivered(),
-                    flight,
-                },
-                is_timeout,
-            ));
+            self.first_retransmission = Some((self.sign(at), is_timeout));
         }
         if self.recovery_until.is_none() {
             self.recovery_until = Some(self.next);
