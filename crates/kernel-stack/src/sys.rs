@@ -33,13 +33,8 @@ fn socket(family: libc::c_int, kind: libc::c_int, protocol: libc::c_int) -> io::
     }
 }
 
-/// A socket to the routing tables of the calling thread's namespace.
-pub(super) fn routing_socket() -> io::Result<OwnedFd> {
-    socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
-}
-
 /// A non-blocking TCP socket in the calling thread's namespace, not yet connected.
-pub(super) fn tcp_socket() -> io::Result<TcpStream> {
+pub(crate) fn tcp_socket() -> io::Result<TcpStream> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
     Ok(TcpStream::from(socket(
         libc::AF_INET,
@@ -68,7 +63,7 @@ fn set_option(
 }
 
 /// Chooses the congestion control.
-pub(super) fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
+pub(crate) fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
     set_option(
         stream,
         libc::IPPROTO_TCP,
@@ -78,7 +73,7 @@ pub(super) fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
 }
 
 /// Turns on pacing by TCP's own timer. Any finite limit does; the largest one limits nothing.
-pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
+pub(crate) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
     let limit = libc::c_ulong::MAX - 1;
     set_option(
         stream,
@@ -90,7 +85,7 @@ pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
 
 /// Makes closing end the connection at once with a reset. Otherwise the kernel would keep it, with
 /// its namespace and congestion control, for minutes after the path is gone.
-pub(super) fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
+pub(crate) fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
     // `struct linger`: on, for no time.
     let linger = [1, 0].map(libc::c_int::to_ne_bytes);
     set_option(
@@ -115,12 +110,12 @@ fn address(family: libc::c_int, address: SocketAddrV4) -> libc::sockaddr_in {
 const ADDRESS_SIZE: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
 
 /// Binds a socket to its own address, with any port.
-pub(super) fn bind(stream: &TcpStream, own: Ipv4Addr) -> io::Result<()> {
+pub(crate) fn bind(stream: &TcpStream, own: Ipv4Addr) -> io::Result<()> {
     bind_port(stream, own, 0)
 }
 
 /// Binds a socket to its own address and port.
-pub(super) fn bind_port(stream: &TcpStream, own: Ipv4Addr, port: u16) -> io::Result<()> {
+pub(crate) fn bind_port(stream: &TcpStream, own: Ipv4Addr, port: u16) -> io::Result<()> {
     let own = address(libc::AF_INET, SocketAddrV4::new(own, port));
     // SAFETY: the kernel reads ADDRESS_SIZE bytes of `own`, which outlives the call.
     check(unsafe { libc::bind(stream.as_raw_fd(), (&raw const own).cast(), ADDRESS_SIZE) })?;
@@ -131,7 +126,7 @@ pub(super) fn bind_port(stream: &TcpStream, own: Ipv4Addr, port: u16) -> io::Res
 const BACKLOG: libc::c_int = 4096;
 
 /// Listens on a port of all addresses. The accepted connections use the congestion control given.
-pub(super) fn listener(port: u16, congestion: &str) -> io::Result<TcpListener> {
+pub(crate) fn listener(port: u16, congestion: &str) -> io::Result<TcpListener> {
     let stream = tcp_socket()?;
     set_congestion(&stream, congestion)?;
     bind_port(&stream, Ipv4Addr::UNSPECIFIED, port)?;
@@ -141,7 +136,7 @@ pub(super) fn listener(port: u16, congestion: &str) -> io::Result<TcpListener> {
 }
 
 /// Raises the limit of open files to the largest that is allowed.
-pub(super) fn raise_file_limit() {
+pub(crate) fn raise_file_limit() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -157,7 +152,7 @@ pub(super) fn raise_file_limit() {
 }
 
 /// Sends the SYN; the socket becomes writable when the connection is open.
-pub(super) fn connect(stream: &TcpStream, to: SocketAddrV4) -> io::Result<()> {
+pub(crate) fn connect(stream: &TcpStream, to: SocketAddrV4) -> io::Result<()> {
     match connect_any(stream, address(libc::AF_INET, to)) {
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
         other => other,
@@ -165,7 +160,7 @@ pub(super) fn connect(stream: &TcpStream, to: SocketAddrV4) -> io::Result<()> {
 }
 
 /// Ends the connection at once with a reset; unsent data are lost.
-pub(super) fn abort(stream: &TcpStream) -> io::Result<()> {
+pub(crate) fn abort(stream: &TcpStream) -> io::Result<()> {
     let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
     connect_any(stream, address(libc::AF_UNSPEC, nobody))
 }
@@ -177,7 +172,7 @@ fn connect_any(stream: &TcpStream, to: libc::sockaddr_in) -> io::Result<()> {
 }
 
 /// Size of `struct tcp_info` in kernels up to 6.18, and some more.
-pub(super) const INFO_SIZE: usize = 320;
+pub(crate) const INFO_SIZE: usize = 320;
 
 /// Reads an option as bytes; returns how many there are.
 fn get_option(
@@ -201,12 +196,12 @@ fn get_option(
 }
 
 /// Reads TCP_INFO as bytes; returns how many there are.
-pub(super) fn tcp_info(stream: &TcpStream, info: &mut [u8; INFO_SIZE]) -> io::Result<usize> {
+pub(crate) fn tcp_info(stream: &TcpStream, info: &mut [u8; INFO_SIZE]) -> io::Result<usize> {
     get_option(stream, libc::IPPROTO_TCP, libc::TCP_INFO, info)
 }
 
 /// A number that no other network namespace has had since boot.
-pub(super) fn namespace_cookie(stream: &TcpStream) -> io::Result<u64> {
+pub(crate) fn namespace_cookie(stream: &TcpStream) -> io::Result<u64> {
     let mut cookie = [0; 8];
     get_option(stream, libc::SOL_SOCKET, SO_NETNS_COOKIE, &mut cookie)?;
     Ok(u64::from_ne_bytes(cookie))
@@ -214,7 +209,7 @@ pub(super) fn namespace_cookie(stream: &TcpStream) -> io::Result<u64> {
 
 /// Writes as `write` does; after the `last` bytes the kernel need not wait for more data to fill a
 /// TSO packet.
-pub(super) fn send(stream: &TcpStream, bytes: &[u8], last: bool) -> io::Result<usize> {
+pub(crate) fn send(stream: &TcpStream, bytes: &[u8], last: bool) -> io::Result<usize> {
     let flags = if last {
         MsgFlags::MSG_EOR
     } else {
@@ -227,19 +222,9 @@ pub(super) fn send(stream: &TcpStream, bytes: &[u8], last: bool) -> io::Result<u
     )?)
 }
 
-/// The index of an interface of the calling thread's namespace.
-pub(super) fn interface_index(name: &str) -> io::Result<u32> {
-    let name = std::ffi::CString::new(name)?;
-    // SAFETY: `name` ends with a zero and outlives the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(io::Error::last_os_error()),
-        index => Ok(index),
-    }
-}
-
 /// Tries to lock a file, alone or with others, in place of the lock held on it; false where another
 /// process has it. The lock ends with the file.
-pub(super) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
+pub(crate) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
     let kind = if alone { libc::LOCK_EX } else { libc::LOCK_SH };
     // SAFETY: flock(2) takes two integers.
     match check(unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) }) {
@@ -252,7 +237,7 @@ pub(super) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
 /// Gives the calling thread priority over ordinary ones, where that is allowed, so that a busy
 /// machine does not make the applications late. The emulator's own thread has deadlines and comes
 /// first.
-pub(super) fn prefer_thread() {
+pub(crate) fn prefer_thread() {
     let priority = libc::sched_param { sched_priority: 1 };
     // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller. A
     // refusal changes nothing.

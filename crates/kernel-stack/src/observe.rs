@@ -1,7 +1,7 @@
 //! Conclusions about a flow from repeated observations.
 //!
-//! The observations come from TCP_INFO each millisecond ([`super::sampler`]), or, where the kernel
-//! may be probed, from each ACK ([`super::acks`]). With the probe, times, RTT samples and the
+//! The observations come from TCP_INFO each millisecond ([`crate::sampler`]), or, where the kernel
+//! may be probed, from each ACK ([`crate::acks`]). With the probe, times, RTT samples and the
 //! window before a loss are exact; nothing else differs.
 //!
 //! ## What the kernel does not report
@@ -18,59 +18,59 @@
 use measure::{FlowProbe, FlowSample, FlowTrace};
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::info::{CA_CWR, CA_LOSS, CA_RECOVERY, HyStartCounters, Info};
-use super::names::Kind;
+use crate::info::{CA_CWR, CA_LOSS, CA_RECOVERY, HyStartCounters, Info};
+use crate::names::Kind;
 
 /// An observation of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observation {
+pub(crate) struct Observation {
     /// Its time.
-    pub(super) now: Instant,
+    pub(crate) now: Instant,
     /// The state of the connection.
-    pub(super) info: Info,
+    pub(crate) info: Info,
     /// The RTT samples since the last observation: their mean and their number.
-    pub(super) rtt: Option<(Duration, u32)>,
+    pub(crate) rtt: Option<(Duration, u32)>,
     /// Bytes that the receiving application has received in order, read a moment later.
-    pub(super) delivered: u64,
+    pub(crate) delivered: u64,
     /// Segments received since the last observation.
-    pub(super) acks: u32,
+    pub(crate) acks: u32,
     /// The window before the reduction that this observation shows, if known.
-    pub(super) before: Option<u32>,
+    pub(crate) before: Option<u32>,
 }
 
 /// The end of the first slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Exit {
-    pub(super) at: Instant,
-    pub(super) cwnd_segments: u64,
-    pub(super) reason: &'static str,
+pub(crate) struct Exit {
+    pub(crate) at: Instant,
+    pub(crate) cwnd_segments: u64,
+    pub(crate) reason: &'static str,
     /// A loss, mark or timeout ended it.
-    pub(super) by_congestion: bool,
+    pub(crate) by_congestion: bool,
 }
 
 /// What is known of a flow.
 #[derive(Debug)]
-pub(super) struct Observer {
+pub(crate) struct Observer {
     kind: Kind,
     size: Option<u64>,
     /// When the SYN left.
-    pub(super) start: Instant,
+    pub(crate) start: Instant,
     /// The state when the connection opened; what was counted before is not the flow's.
     base: Info,
     last: Info,
-    pub(super) probe: FlowProbe,
-    pub(super) trace: Option<FlowTrace>,
-    pub(super) exit: Option<Exit>,
-    pub(super) first_loss: Option<Instant>,
+    pub(crate) probe: FlowProbe,
+    pub(crate) trace: Option<FlowTrace>,
+    pub(crate) exit: Option<Exit>,
+    pub(crate) first_loss: Option<Instant>,
     /// Each new minimum of the RTT.
-    pub(super) min_rtts: Vec<(Instant, Duration)>,
+    pub(crate) min_rtts: Vec<(Instant, Duration)>,
     /// Entries into the state after a timeout, for kernels that do not count timeouts.
     losses_entered: u64,
 }
 
 impl Observer {
     /// The connection is open: `first` was read before any data was sent.
-    pub(super) fn new(
+    pub(crate) fn new(
         kind: Kind,
         size: Option<u64>,
         (start, now): (Instant, Instant),
@@ -98,21 +98,21 @@ impl Observer {
     }
 
     /// Payload bytes acknowledged cumulatively.
-    pub(super) fn acked(&self) -> u64 {
+    pub(crate) fn acked(&self) -> u64 {
         let acked = self.last.bytes_acked.saturating_sub(self.base.bytes_acked);
         // The FIN counts as one byte.
         acked.min(self.size.unwrap_or(u64::MAX))
     }
 
     /// Whether the kernel reports all data as acknowledged.
-    pub(super) fn is_complete(&self, info: &Info) -> bool {
+    pub(crate) fn is_complete(&self, info: &Info) -> bool {
         let acked = info.bytes_acked.saturating_sub(self.base.bytes_acked);
         self.size.is_some_and(|size| acked >= size)
     }
 
     /// The congestion control reports that it ended slow start; false where slow start was over
     /// before.
-    pub(super) fn note_exit(
+    pub(crate) fn note_exit(
         &mut self,
         at: Instant,
         cwnd_segments: u32,
@@ -129,7 +129,7 @@ impl Observer {
     }
 
     /// Segments with payload that were sent, retransmissions included.
-    pub(super) fn segments_sent(&self) -> u64 {
+    pub(crate) fn segments_sent(&self) -> u64 {
         u64::from(
             self.last
                 .data_segs_out
@@ -138,7 +138,7 @@ impl Observer {
     }
 
     /// Retransmitted segments among these.
-    pub(super) fn segments_retransmitted(&self) -> u64 {
+    pub(crate) fn segments_retransmitted(&self) -> u64 {
         u64::from(
             self.last
                 .total_retrans
@@ -147,13 +147,13 @@ impl Observer {
     }
 
     /// Segments that the sender declared lost, as far as the kernel shows it.
-    pub(super) fn segments_lost(&self) -> u64 {
+    pub(crate) fn segments_lost(&self) -> u64 {
         let waiting = self.last.lost.saturating_sub(self.last.retrans);
         self.segments_retransmitted() + u64::from(waiting)
     }
 
     /// Timeouts.
-    pub(super) fn timeouts(&self) -> u64 {
+    pub(crate) fn timeouts(&self) -> u64 {
         match (self.last.total_rto, self.base.total_rto) {
             (Some(last), Some(base)) => u64::from(last.wrapping_sub(base)),
             _ => self.losses_entered,
@@ -161,7 +161,7 @@ impl Observer {
     }
 
     /// The smallest RTT, from the kernel.
-    pub(super) fn min_rtt(&self) -> Option<Duration> {
+    pub(crate) fn min_rtt(&self) -> Option<Duration> {
         let micros = self.last.min_rtt_us;
         // Before the first sample the kernel has the largest number there.
         (micros != u32::MAX && self.last.srtt_us > 0)
@@ -169,12 +169,12 @@ impl Observer {
     }
 
     /// Sender maximum segment size.
-    pub(super) fn smss(&self) -> u64 {
+    pub(crate) fn smss(&self) -> u64 {
         u64::from(self.last.snd_mss)
     }
 
     /// The observation that TCP_INFO gives.
-    pub(super) fn look(&self, now: Instant, info: Info, delivered: u64) -> Observation {
+    pub(crate) fn look(&self, now: Instant, info: Info, delivered: u64) -> Observation {
         Observation {
             now,
             info,
@@ -204,7 +204,7 @@ impl Observer {
 
     /// Takes an observation. `counters` returns what HyStart counted in this namespace since the
     /// last call; it is called when this flow has left slow start.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         look: &Observation,
         counters: &mut dyn FnMut() -> HyStartCounters,

@@ -10,24 +10,24 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use units::{Duration, Instant};
 
-use crate::clock::monotonic_nanos;
+use emulator::monotonic_nanos;
 
 /// Networks of the flows' addresses: flow `i` has host number `i + 1` in both.
-pub(super) const SENDERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 78, 0, 0), 16);
-pub(super) const RECEIVERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 79, 0, 0), 16);
+pub(crate) const SENDERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 78, 0, 0), 16);
+pub(crate) const RECEIVERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 79, 0, 0), 16);
 /// The port of the receivers.
-pub(super) const PORT: u16 = 5077;
+pub(crate) const PORT: u16 = 5077;
 
 /// The longest wait before a thread checks whether the run is over.
-pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(20);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// The address of a flow in one of the networks.
-pub(super) fn address(network: (Ipv4Addr, u8), flow: u32) -> Ipv4Addr {
+pub(crate) fn address(network: (Ipv4Addr, u8), flow: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(network.0) + flow + 1)
 }
 
 /// The flow to which an address of the senders belongs.
-pub(super) fn flow_of(address: Ipv4Addr) -> Option<u32> {
+pub(crate) fn flow_of(address: Ipv4Addr) -> Option<u32> {
     u32::from(address).checked_sub(u32::from(SENDERS.0) + 1)
 }
 
@@ -36,7 +36,7 @@ const NEVER: u64 = u64::MAX;
 
 /// The state of a flow while it runs.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     delivered: AtomicU64,
     /// Deliveries not yet asked for: an observation is evaluated later than its time.
     deliveries: Mutex<Deliveries>,
@@ -54,7 +54,7 @@ struct Deliveries {
 
 impl Progress {
     /// The receiving application has received `bytes`, which is everything if `all` is true.
-    pub(super) fn deliver(&self, bytes: u64, all: bool, now: Instant) {
+    pub(crate) fn deliver(&self, bytes: u64, all: bool, now: Instant) {
         self.delivered.store(bytes, Ordering::Relaxed);
         let mut deliveries = self
             .deliveries
@@ -68,12 +68,12 @@ impl Progress {
     }
 
     /// Bytes that the receiving application has received in order.
-    pub(super) fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
 
     /// The bytes that it had received at `then`. Successive times must not decrease.
-    pub(super) fn delivered_at(&self, then: Instant) -> u64 {
+    pub(crate) fn delivered_at(&self, then: Instant) -> u64 {
         let mut deliveries = self
             .deliveries
             .lock()
@@ -88,7 +88,7 @@ impl Progress {
     }
 
     /// When it had received everything.
-    pub(super) fn finished(&self) -> Option<Instant> {
+    pub(crate) fn finished(&self) -> Option<Instant> {
         match self.finished.load(Ordering::Acquire) {
             NEVER => None,
             nanos => Some(Instant::from_nanos(nanos)),
@@ -96,27 +96,27 @@ impl Progress {
     }
 
     /// Nothing more is sent.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Release);
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 }
 
 /// The state that the threads of a run share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     /// CLOCK_MONOTONIC when the run began, in nanoseconds.
     zero: u64,
-    pub(super) flows: Vec<Progress>,
+    pub(crate) flows: Vec<Progress>,
     over: AtomicBool,
     failure: Mutex<Option<(String, io::Error)>>,
 }
 
 impl Shared {
-    pub(super) fn new(zero: u64, flows: usize) -> Self {
+    pub(crate) fn new(zero: u64, flows: usize) -> Self {
         let progress = || Progress {
             delivered: AtomicU64::new(0),
             deliveries: Mutex::default(),
@@ -132,17 +132,17 @@ impl Shared {
     }
 
     /// Time since the run began; zero before.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         Instant::from_nanos(monotonic_nanos().saturating_sub(self.zero))
     }
 
     /// Time since the run began at an instant of CLOCK_MONOTONIC.
-    pub(super) const fn since_zero(&self, monotonic: Instant) -> Instant {
+    pub(crate) const fn since_zero(&self, monotonic: Instant) -> Instant {
         Instant::from_nanos(monotonic.as_nanos().saturating_sub(self.zero))
     }
 
     /// Sleeps until `instant`.
-    pub(super) fn wait_until(&self, instant: Instant) {
+    pub(crate) fn wait_until(&self, instant: Instant) {
         let nanos = self.zero.saturating_add(instant.as_nanos());
         let until = TimeSpec::from_duration(std::time::Duration::from_nanos(nanos));
         // A signal may end it early, which does no harm.
@@ -154,24 +154,24 @@ impl Shared {
     }
 
     /// Ends the run for all threads.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Release);
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
     /// A failure of something that the run needs, which ends the run. The first failure is
     /// reported.
-    pub(super) fn fail(&self, what: &str, error: io::Error) {
+    pub(crate) fn fail(&self, what: &str, error: io::Error) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.get_or_insert_with(|| (what.to_owned(), error));
         drop(failure);
         self.end();
     }
 
-    pub(super) fn failure(self) -> Option<(String, io::Error)> {
+    pub(crate) fn failure(self) -> Option<(String, io::Error)> {
         self.failure
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)

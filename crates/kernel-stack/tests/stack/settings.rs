@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use emulator::Direction;
-use emulator::stack::{self, StackError, StackOptions};
+use kernel_stack::{self as stack, StackError, StackOptions};
 use measure::FlowResult;
 use scenario::{AckPolicy, Application, Flow, Scenario};
 use units::{Bytes, Duration, Instant};

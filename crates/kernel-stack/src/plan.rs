@@ -1,14 +1,15 @@
 //! The kernel's settings for a scenario, or one sentence on why the kernel cannot run it; decided
 //! before anything is created.
 
+use emulator::routes::Metrics;
 use kernel::Wanted;
 use scenario::{AckPolicy, Application, Autotuning, Flow, FlowSettings, LossDetection, Scenario};
 use units::{Bytes, Duration, Instant};
 
-use super::exchanges;
-use super::names::{self, Kind};
-use super::routes::Metrics;
-use super::{StackError, StackOptions};
+use crate::error::StackError;
+use crate::names::{self, Kind};
+use crate::options::StackOptions;
+use crate::support;
 
 /// The kernel's initial window (`TCP_INIT_CWND`), which needs no setting.
 const INITIAL_WINDOW: u32 = 10;
@@ -19,7 +20,7 @@ const MOST_FLOWS: usize = 65_534;
 
 /// Whether HyStart of the kernel's CUBIC must be on or off for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HyStart {
+pub(crate) enum HyStart {
     /// No flow uses the kernel's CUBIC.
     Unused,
     /// On, which is the kernel's default.
@@ -30,58 +31,58 @@ pub(super) enum HyStart {
 
 /// One flow, as the kernel is to run it.
 #[derive(Clone, Debug)]
-pub(super) struct FlowPlan {
+pub(crate) struct FlowPlan {
     /// Its place in the scenario.
-    pub(super) index: u32,
+    pub(crate) index: u32,
     /// Its name in results.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its algorithm, in canonical form.
-    pub(super) algorithm: String,
+    pub(crate) algorithm: String,
     /// The kernel's name of the congestion control.
-    pub(super) kernel: String,
+    pub(crate) kernel: String,
     /// The congestion control that is loaded for it, for the run.
-    pub(super) guest: Option<Wanted>,
+    pub(crate) guest: Option<Wanted>,
     /// The value of TCP_CONGESTION: the same, except that a guest has a name of its own.
-    pub(super) selected: String,
+    pub(crate) selected: String,
     /// How it leaves slow start.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// When its SYN leaves, since the run began.
-    pub(super) start: Instant,
+    pub(crate) start: Instant,
     /// When it stops, whatever is unsent.
-    pub(super) stop: Instant,
+    pub(crate) stop: Instant,
     /// The delay of its access link, in each direction.
-    pub(super) extra_delay: Duration,
+    pub(crate) extra_delay: Duration,
     /// How much it sends.
-    pub(super) size: Option<u64>,
+    pub(crate) size: Option<u64>,
     /// When it has data to send.
-    pub(super) application: Application,
+    pub(crate) application: Application,
     /// Whether TCP paces.
-    pub(super) pacing: bool,
+    pub(crate) pacing: bool,
     /// Metrics of the route to the receiver.
-    pub(super) route: Metrics,
+    pub(crate) route: Metrics,
     /// Metrics of the reverse route.
-    pub(super) route_back: Metrics,
+    pub(crate) route_back: Metrics,
 }
 
 /// The whole run.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) flows: Vec<FlowPlan>,
-    pub(super) hystart: HyStart,
+pub(crate) struct Plan {
+    pub(crate) flows: Vec<FlowPlan>,
+    pub(crate) hystart: HyStart,
     /// Whether every pause longer than the RTO shrinks the window.
-    pub(super) restart_after_idle: bool,
+    pub(crate) restart_after_idle: bool,
     /// Largest receive window.
-    pub(super) receive_buffer: Bytes,
+    pub(crate) receive_buffer: Bytes,
     /// Largest TSO packet in segments, where it differs from the kernel's.
-    pub(super) tso_segments: Option<u32>,
+    pub(crate) tso_segments: Option<u32>,
     /// TCP_CONGESTION of each table of traffic.
-    pub(super) traffic: Vec<String>,
+    pub(crate) traffic: Vec<String>,
     /// Latest end of the run.
-    pub(super) end: Instant,
+    pub(crate) end: Instant,
 }
 
 impl Plan {
-    pub(super) fn new(scenario: &Scenario, options: &StackOptions) -> Result<Self, StackError> {
+    pub(crate) fn new(scenario: &Scenario, options: &StackOptions) -> Result<Self, StackError> {
         let silent = scenario.flows.is_empty() && scenario.path.traffic.is_empty();
         if silent || scenario.flows.len() > MOST_FLOWS {
             let count = scenario.flows.len();
@@ -96,7 +97,7 @@ impl Plan {
                     .to_owned(),
             );
         }
-        if let Some(sentence) = exchanges::refusal(scenario) {
+        if let Some(sentence) = support::refusal(scenario) {
             return refuse(sentence);
         }
         let offer = Offer {

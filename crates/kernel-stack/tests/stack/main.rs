@@ -12,7 +12,7 @@
     reason = "a test prints what it measured, and panics if it fails"
 )]
 
-#[path = "../common/mod.rs"]
+#[path = "../../../emulator/tests/common/mod.rs"]
 mod common;
 mod exchanges;
 mod helpers;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use congestion::Algorithm;
 use emulator::Direction;
-use emulator::stack::{self, StackOptions, StackOutput};
+use kernel_stack::{self as stack, StackOptions, StackOutput};
 use measure::{FlowResult, FlowTrace};
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use scenario::{Flow, FlowSettings, PathModel, Scenario};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use emulator::stack::{self, StackError, StackOptions};
+use kernel_stack::{self as stack, StackError, StackOptions};
 use scenario::{Application, Flow, PathModel, Place, Scenario};
 use units::{Bytes, Duration};
 

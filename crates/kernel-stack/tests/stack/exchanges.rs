@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use emulator::stack::{self, StackOptions};
+use kernel_stack::{self as stack, StackOptions};
 use measure::{ExchangeResult, RunResult};
 use scenario::Scenario;
 

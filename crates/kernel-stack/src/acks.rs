@@ -8,12 +8,12 @@
 use kernel::{Row, RowKind};
 use units::{Duration, Instant};
 
-use super::info::{CA_CWR, CA_LOSS, CA_RECOVERY, Info};
-use super::observe::Observation;
+use crate::info::{CA_CWR, CA_LOSS, CA_RECOVERY, Info};
+use crate::observe::Observation;
 
 /// The rows of one connection, so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Acks {
+pub(crate) struct Acks {
     /// When the last segment arrived whose effect is not known yet.
     pending: Option<Instant>,
     /// The time of the last observation.
@@ -25,7 +25,7 @@ pub(super) struct Acks {
 
 impl Acks {
     /// An open connection, with a smoothed RTT in microseconds.
-    pub(super) fn new(srtt_us: u32) -> Self {
+    pub(crate) fn new(srtt_us: u32) -> Self {
         Self {
             srtt_eighths: srtt_us.saturating_mul(8),
             ..Self::default()
@@ -34,7 +34,7 @@ impl Acks {
 
     /// The observation that `row`, recorded at `at`, makes possible; none with the first segment.
     /// The caller adds what was delivered by then.
-    pub(super) fn look(&mut self, row: &Row, at: Instant) -> Option<Observation> {
+    pub(crate) fn look(&mut self, row: &Row, at: Instant) -> Option<Observation> {
         let mut look = Observation {
             now: at,
             info: info(row),
@@ -61,7 +61,7 @@ impl Acks {
     }
 
     /// The state after the last segment, from TCP_INFO.
-    pub(super) fn last(&mut self, info: Info, delivered: u64) -> Option<Observation> {
+    pub(crate) fn last(&mut self, info: Info, delivered: u64) -> Option<Observation> {
         Some(Observation {
             now: self.pending.take()?.max(self.latest),
             info,

@@ -15,59 +15,59 @@ use measure::FlowTrace;
 use nix::sys::prctl;
 use units::{Duration, Instant};
 
-use super::acks::Acks;
-use super::hosts::News;
-use super::info::{self, HyStartCounters, Info};
-use super::observe::Observer;
-use super::plan::{FlowPlan, Plan};
-use super::shared::{self, Shared};
-use super::sys;
+use crate::acks::Acks;
+use crate::hosts::News;
+use crate::info::{self, HyStartCounters, Info};
+use crate::observe::Observer;
+use crate::plan::{FlowPlan, Plan};
+use crate::shared::{self, Shared};
+use crate::sys;
 
 /// A flow that was opened.
-pub(super) struct Watched {
-    pub(super) flow: u32,
-    pub(super) observer: Observer,
+pub(crate) struct Watched {
+    pub(crate) flow: u32,
+    pub(crate) observer: Observer,
     /// When it ended.
-    pub(super) end: Instant,
+    pub(crate) end: Instant,
     /// The exit decision of its congestion control, with the evidence.
-    pub(super) decision: Option<GuestExit>,
+    pub(crate) decision: Option<GuestExit>,
     /// When a passive congestion control decided, without acting on it.
-    pub(super) passive: Option<Instant>,
+    pub(crate) passive: Option<Instant>,
     /// What TCP_INFO shows of it beside the probe.
-    pub(super) beside: Option<Observer>,
+    pub(crate) beside: Option<Observer>,
     acks: Acks,
     stream: Option<Arc<TcpStream>>,
     stop: Instant,
 }
 
 /// Observations of all flows.
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// In the order in which they opened.
-    pub(super) flows: Vec<Watched>,
+    pub(crate) flows: Vec<Watched>,
     /// When the last flow ended.
-    pub(super) end: Instant,
+    pub(crate) end: Instant,
     /// The longest time between two polls.
-    pub(super) longest_gap: Duration,
+    pub(crate) longest_gap: Duration,
     /// Observations of all flows: rows of the probe for segments, or polls of TCP_INFO.
-    pub(super) observations: u64,
+    pub(crate) observations: u64,
     /// Rows of the probe that were lost.
-    pub(super) lost: u64,
-    pub(super) cancelled: bool,
+    pub(crate) lost: u64,
+    pub(crate) cancelled: bool,
 }
 
 /// How to observe.
-pub(super) struct Setup<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) period: Duration,
-    pub(super) traces: bool,
+pub(crate) struct Setup<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) period: Duration,
+    pub(crate) traces: bool,
     /// Poll TCP_INFO beside the probe.
-    pub(super) cross_check: bool,
+    pub(crate) cross_check: bool,
     /// /proc/net/netstat of the senders' namespace.
-    pub(super) counters: File,
+    pub(crate) counters: File,
     /// Reports each ACK; without it TCP_INFO is polled.
-    pub(super) probe: Option<Probe>,
+    pub(crate) probe: Option<Probe>,
     /// Report their exits.
-    pub(super) guests: Vec<Guest>,
+    pub(crate) guests: Vec<Guest>,
 }
 
 /// An event that the kernel reported between two polls.
@@ -77,7 +77,7 @@ enum Event {
 }
 
 /// Polls until all flows are over.
-pub(super) fn watch(
+pub(crate) fn watch(
     shared: &Shared,
     setup: Setup<'_>,
     news: mpsc::Receiver<News>,

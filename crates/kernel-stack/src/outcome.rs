@@ -6,18 +6,18 @@ use measure::{CapacityPoint, FlowResult, RunResult, SlowStartExitResult, Stack, 
 use scenario::Scenario;
 use units::{Duration, Instant};
 
-use super::observe::Observer;
-use super::plan::{FlowPlan, Plan};
-use super::sampler::{Seen, Watched};
-use super::shared::{self, Shared};
-use crate::{Direction, FlowFacts, Report};
+use crate::observe::Observer;
+use crate::plan::{FlowPlan, Plan};
+use crate::sampler::{Seen, Watched};
+use crate::shared::{self, Shared};
+use emulator::{Direction, FlowFacts, Report};
 
 fn millis(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
 /// Combines what the sender's kernel, the receiving application and the network know.
-pub(super) fn result_of(
+pub(crate) fn result_of(
     scenario: &Scenario,
     (run, seed): (u32, u64),
     plan: &Plan,
@@ -185,7 +185,7 @@ fn flow_result(
 }
 
 /// The end of the first slow start, if it was observed.
-pub(super) fn exit_of(observer: &Observer) -> Option<SlowStartExitResult> {
+pub(crate) fn exit_of(observer: &Observer) -> Option<SlowStartExitResult> {
     let exit = observer.exit?;
     Some(SlowStartExitResult::without_evidence(
         exit.at.saturating_since(observer.start).as_secs_f64(),

@@ -10,7 +10,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
 
-use super::sys;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 
 // linux/rtnetlink.h, linux/if_link.h
 const RTM_NEWLINK: u16 = 16;
@@ -41,43 +42,58 @@ const TYPE_LOCAL: u8 = 2;
 
 /// Settings of a route; the default changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Metrics {
+pub struct Metrics {
     /// Initial window in segments.
-    pub(crate) initial_window: Option<u32>,
+    pub initial_window: Option<u32>,
     /// ECN is requested.
-    pub(crate) ecn: bool,
+    pub ecn: bool,
     /// Every segment is acknowledged immediately.
-    pub(crate) quick_ack: bool,
+    pub quick_ack: bool,
 }
 
 /// The routing tables of the namespace of the thread that opened them.
-pub(crate) struct Routes {
+pub struct Routes {
     socket: File,
     sequence: u32,
 }
 
 impl Routes {
-    pub(crate) fn open() -> io::Result<Self> {
+    /// Those of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// As the kernel reports them.
+    pub fn open() -> io::Result<Self> {
         Ok(Self {
-            socket: File::from(sys::routing_socket()?),
+            socket: File::from(socket(
+                AddressFamily::Netlink,
+                SockType::Raw,
+                SockFlag::SOCK_CLOEXEC,
+                SockProtocol::NetlinkRoute,
+            )?),
             sequence: 0,
         })
     }
 
     /// Makes the namespace answer for the addresses of `prefix`.
-    pub(crate) fn answer_for(&mut self, prefix: (Ipv4Addr, u8)) -> io::Result<()> {
-        let device = sys::interface_index("lo")?;
+    ///
+    /// # Errors
+    /// As the kernel reports them.
+    pub fn answer_for(&mut self, prefix: (Ipv4Addr, u8)) -> io::Result<()> {
+        let device = interface_index("lo")?;
         self.route(prefix, device, true, Metrics::default())
     }
 
     /// Routes packets to `prefix` through `device`.
-    pub(crate) fn send_to(
+    ///
+    /// # Errors
+    /// As the kernel reports them.
+    pub fn send_to(
         &mut self,
         prefix: (Ipv4Addr, u8),
         device: &str,
         metrics: Metrics,
     ) -> io::Result<()> {
-        let device = sys::interface_index(device)?;
+        let device = interface_index(device)?;
         self.route(prefix, device, false, metrics)
     }
 
@@ -114,9 +130,12 @@ impl Routes {
         self.ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)
     }
 
-    /// Limits the packets that TCP hands to `device` to so many segments.
-    pub(crate) fn limit_bursts(&mut self, device: &str, segments: u32) -> io::Result<()> {
-        let device = sys::interface_index(device)?;
+    /// Limits the packets that TCP hands to `device` to `segments` segments.
+    ///
+    /// # Errors
+    /// As the kernel reports them.
+    pub fn limit_bursts(&mut self, device: &str, segments: u32) -> io::Result<()> {
+        let device = interface_index(device)?;
         // struct ifinfomsg: family, type, index, flags, mask of changed flags.
         let mut body = vec![0; 4];
         body.extend(device.to_ne_bytes());
@@ -149,6 +168,11 @@ impl Routes {
             _ => Err(io::Error::from(io::ErrorKind::InvalidData)),
         }
     }
+}
+
+/// The index of an interface of the calling thread's namespace.
+fn interface_index(name: &str) -> io::Result<u32> {
+    Ok(if_nametoindex(name)?)
 }
 
 /// Appends an attribute, padded to four bytes.

@@ -5,46 +5,46 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::net::TcpStream;
 
-use super::sys::{self, INFO_SIZE};
+use crate::sys::{self, INFO_SIZE};
 
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
 /// `tcp_ca_state`, as far as it matters here.
-pub(super) const CA_RECOVERY: u8 = 3;
-pub(super) const CA_LOSS: u8 = 4;
-pub(super) const CA_CWR: u8 = 2;
+pub(crate) const CA_RECOVERY: u8 = 3;
+pub(crate) const CA_LOSS: u8 = 4;
+pub(crate) const CA_CWR: u8 = 2;
 
 /// The fields of `struct tcp_info` (linux/tcp.h) that are used. Windows are in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Info {
-    pub(super) ca_state: u8,
-    pub(super) snd_mss: u32,
-    pub(super) unacked: u32,
-    pub(super) sacked: u32,
-    pub(super) lost: u32,
-    pub(super) retrans: u32,
+pub(crate) struct Info {
+    pub(crate) ca_state: u8,
+    pub(crate) snd_mss: u32,
+    pub(crate) unacked: u32,
+    pub(crate) sacked: u32,
+    pub(crate) lost: u32,
+    pub(crate) retrans: u32,
     /// Smoothed RTT in microseconds.
-    pub(super) srtt_us: u32,
+    pub(crate) srtt_us: u32,
     /// `None` while unset.
-    pub(super) ssthresh: Option<u32>,
-    pub(super) cwnd: u32,
+    pub(crate) ssthresh: Option<u32>,
+    pub(crate) cwnd: u32,
     /// Retransmissions so far, of a SYN too.
-    pub(super) total_retrans: u32,
+    pub(crate) total_retrans: u32,
     /// Bytes per second; `None` if unlimited.
-    pub(super) pacing_rate: Option<u64>,
+    pub(crate) pacing_rate: Option<u64>,
     /// The SYN and the FIN count as bytes.
-    pub(super) bytes_acked: u64,
-    pub(super) segs_in: u32,
-    pub(super) min_rtt_us: u32,
-    pub(super) data_segs_out: u32,
+    pub(crate) bytes_acked: u64,
+    pub(crate) segs_in: u32,
+    pub(crate) min_rtt_us: u32,
+    pub(crate) data_segs_out: u32,
     /// Timeouts so far, of a SYN too; `None` before Linux 6.7.
-    pub(super) total_rto: Option<u16>,
+    pub(crate) total_rto: Option<u16>,
 }
 
 impl Info {
     /// Reads it from the kernel.
-    pub(super) fn read(stream: &TcpStream) -> io::Result<Self> {
+    pub(crate) fn read(stream: &TcpStream) -> io::Result<Self> {
         let mut bytes = [0; INFO_SIZE];
         let size = sys::tcp_info(stream, &mut bytes)?;
         Ok(Self::parse(&bytes, size))
@@ -83,7 +83,7 @@ impl Info {
     }
 
     /// Segments in flight, as Linux's `tcp_packets_in_flight`.
-    pub(super) const fn in_flight(&self) -> u64 {
+    pub(crate) const fn in_flight(&self) -> u64 {
         (self.unacked as u64 + self.retrans as u64)
             .saturating_sub(self.sacked as u64 + self.lost as u64)
     }
@@ -91,15 +91,15 @@ impl Info {
 
 /// Counters of HyStart exits in a namespace (`TcpExt` in /proc/net/netstat).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct HyStartCounters {
+pub(crate) struct HyStartCounters {
     /// Exits by the ACK train, and the sum of their windows.
-    pub(super) train: (u64, u64),
+    pub(crate) train: (u64, u64),
     /// Exits by the delay, and the sum of their windows.
-    pub(super) delay: (u64, u64),
+    pub(crate) delay: (u64, u64),
 }
 
 /// Reads the counters of the namespace in which `file` was opened.
-pub(super) fn hystart_counters(file: &mut File) -> io::Result<HyStartCounters> {
+pub(crate) fn hystart_counters(file: &mut File) -> io::Result<HyStartCounters> {
     let mut text = String::new();
     file.rewind()?;
     file.read_to_string(&mut text)?;

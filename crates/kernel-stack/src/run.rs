@@ -1,58 +1,5 @@
-//! The TCP of the running kernel as a stack: it runs a scenario and returns the same measurements
-//! as a simulation.
-//!
-//! The path is an [`Emulation`]; a sender and a receiver of our own use real
-//! sockets on its two sides. A probe in the sender's kernel tells of each ACK where that is allowed
-//! ([`Sampler::TcpProbe`]); otherwise TCP_INFO is polled once a millisecond. The network's side
-//! (drops, queue, true capacity) is known because the network is ours.
-//!
-//! | setting | how the kernel gets it |
-//! | --- | --- |
-//! | `algorithm` | TCP_CONGESTION, by the table in `names`; extended by [`StackOptions::names`] |
-//! | `initial_window`, `ecn` | metrics of the flow's own route (`initcwnd`, `features ecn`) |
-//! | `ack_policy = "every-segment"` | a metric of the reverse route (`quickack`) |
-//! | `extra_delay` | the emulator delays what is sent to the flow's own address by both directions' delays |
-//! | `pacing` | SO_MAX_PACING_RATE at its largest value, which limits nothing: TCP's own timer paces, and no `fq` is needed |
-//! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
-//! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
-//! | `[[traffic]]` whose connections follow a workload | sockets of their own, clients at the receiver's side (`exchanges`); other traffic is refused |
-//! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the run (`kernel::Guest`), or loaded before by an administrator |
-//! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine during the run (`hystart`) |
-//! | `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, `misbehavior`, `mss`, other algorithms | refused |
-//!
-//! ## Deviations
-//!
-//! - The run, and with it the channel, begins when namespaces, sockets and threads are ready. A
-//!   flow starts up to a fraction of a millisecond after its `start`. `start_s` is the time of the
-//!   connect() call.
-//! - Without the probe, the times of the exit and of the first loss are late by up to one polling
-//!   period. `observe` lists the other approximations.
-//! - The connection is closed when all data are acknowledged, not when all are written.
-//! - As in the simulator, a flow's access delay (`extra_delay`, both directions) is part of the
-//!   reverse direction: the receiver has forward data one access delay too early, and completion
-//!   times add that delay.
-//! - Clients and servers of traffic act some microseconds after what they wait for, with
-//!   TCP_NODELAY. Their retransmissions stand for losses, and their timeouts are unknown.
-//! - The kernel limits memory, not the receive window. The limit is chosen so that full segments
-//!   make the window `receive_buffer`, within one percent (`hosts`).
-//! - Sender and receiver have large socket buffers and, where allowed, priority over ordinary
-//!   threads, so that no application makes the kernel wait: the measurements are of its TCP.
+//! A run on the running kernel, from its preparation to its measurements.
 
-mod acks;
-mod exchanges;
-mod hosts;
-mod hystart;
-mod info;
-mod names;
-mod observe;
-mod outcome;
-mod plan;
-pub(crate) mod routes;
-mod sampler;
-mod shared;
-mod sys;
-
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::net::TcpStream;
@@ -60,83 +7,20 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread;
 
-use kernel::{Guest, Probe};
+use emulator::{Emulation, EmulationOptions, Report, SelfCheck, Side};
+use kernel::{Guest, GuestExit, Probe};
 use measure::{RunResult, SlowStartExitResult, Traces};
 use scenario::{PathModel, Scenario};
 use units::Duration;
 
-use crate::{Emulation, EmulationOptions, EmulatorError, Report, SelfCheck, Side};
-use exchanges::Talks;
-use hystart::Held;
-use plan::Plan;
-use sampler::{Seen, Setup, Watched};
-use shared::Shared;
-
-pub use kernel::GuestExit;
-pub use names::{KernelName, Kind};
-
-/// Options of a run.
-#[derive(Clone, Debug)]
-pub struct StackOptions {
-    /// Whether to keep time series.
-    pub traces: bool,
-    /// Time between two polls of the kernel.
-    pub period: Duration,
-    /// Permission to switch HyStart off for the whole machine during a run of `cubic+standard`,
-    /// where `ss_cubic_std` is not loaded. Needs root.
-    pub hystart_switch: bool,
-    /// Permission to load, for the run, what the kernel lacks.
-    pub guests: bool,
-    /// How senders are observed; `None` selects the best way available.
-    pub sampler: Option<Sampler>,
-    /// Whether to poll TCP_INFO beside the probe, to compare the two.
-    pub cross_check: bool,
-    /// Congestion controls of the kernel in addition to the known ones.
-    pub names: Vec<KernelName>,
-    /// The congestion controls that the kernel has, by its own names, if it is not the running one;
-    /// with `None` the running kernel is asked.
-    pub available: Option<Vec<String>>,
-    /// Options of the path. The run itself decides whether to trace queues and keep deliveries.
-    pub emulation: EmulationOptions,
-}
-
-impl Default for StackOptions {
-    /// No time series, the best sampler or a poll each millisecond, nothing switched for the whole
-    /// machine.
-    fn default() -> Self {
-        Self {
-            traces: false,
-            period: Duration::from_millis(1),
-            hystart_switch: false,
-            guests: true,
-            sampler: None,
-            cross_check: false,
-            names: Vec::new(),
-            available: None,
-            emulation: EmulationOptions::default(),
-        }
-    }
-}
-
-/// How the state of a sender is observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sampler {
-    /// TCP_INFO is polled once a period.
-    TcpInfo,
-    /// A probe in the kernel reports each ACK. Needs root and the feature `bpf`.
-    TcpProbe,
-}
-
-impl Sampler {
-    /// Its name in results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TcpInfo => "tcp_info",
-            Self::TcpProbe => "tcp_probe",
-        }
-    }
-}
+use crate::error::StackError;
+use crate::exchanges::{self, Talks};
+use crate::hystart::Held;
+use crate::options::{Sampler, StackOptions};
+use crate::plan::Plan;
+use crate::sampler::{self, Seen, Setup, Watched};
+use crate::shared::{self, Shared};
+use crate::{hosts, outcome, sys};
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
@@ -164,38 +48,6 @@ pub struct StackOutput {
     pub decisions: Vec<Option<GuestExit>>,
     /// What the network observed, without its deliveries.
     pub report: Report,
-}
-
-/// Why a run did not finish.
-#[derive(Debug)]
-pub enum StackError {
-    /// The kernel cannot run the scenario: one sentence.
-    Unsupported(String),
-    /// The path could not be created.
-    Emulator(EmulatorError),
-    /// A system call failed: the operation, and the error.
-    System(String, io::Error),
-    /// The caller cancelled the run.
-    Cancelled,
-}
-
-impl fmt::Display for StackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsupported(sentence) => f.write_str(sentence),
-            Self::Emulator(error) => error.fmt(f),
-            Self::System(what, error) => write!(f, "the kernel's TCP failed: {what}: {error}"),
-            Self::Cancelled => f.write_str("the run was cancelled"),
-        }
-    }
-}
-
-impl std::error::Error for StackError {}
-
-impl From<EmulatorError> for StackError {
-    fn from(error: EmulatorError) -> Self {
-        Self::Emulator(error)
-    }
 }
 
 /// Whether the running kernel can run `scenario`. Creates nothing.

@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use units::Duration;
 
-use super::plan::HyStart;
-use super::{StackError, sys};
-use crate::clock::pause;
+use crate::error::StackError;
+use crate::plan::HyStart;
+use crate::sys;
+use emulator::pause;
 
 const SWITCH: &str = "/sys/module/tcp_cubic/parameters/hystart";
 const LOCK: &str = "/run/slowstart-hystart.lock";
@@ -24,14 +25,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Keeps HyStart as requested until it is dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     /// The lock, and the value to restore.
     locked: Option<(File, Option<String>)>,
 }
 
 impl Held {
     /// Waits until HyStart can be as `wanted`, and sets it.
-    pub(super) fn new(wanted: HyStart, cancel: &AtomicBool) -> Result<Self, StackError> {
+    pub(crate) fn new(wanted: HyStart, cancel: &AtomicBool) -> Result<Self, StackError> {
         match wanted {
             HyStart::Unused => Ok(Self { locked: None }),
             HyStart::On => hold_on(cancel),

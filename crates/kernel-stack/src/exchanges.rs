@@ -9,17 +9,19 @@ use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use emulator::{FlowFacts, Report};
 use measure::{Responses, TrafficResult};
 use network::Streams;
 use nix::poll::{PollFd, PollFlags};
-use scenario::{Direction, Flow, Scenario, TrafficKind};
+use scenario::{Scenario, TrafficKind};
 use units::{Duration, Instant};
 use workload::{Act, Dialogue, Exchange, Scripted, Side};
 
-use super::hosts::{CHUNK, poll};
-use super::shared::{LONGEST_WAIT, PORT, Shared};
-use super::{StackError, sys};
-use crate::{FlowFacts, Report};
+use crate::error::StackError;
+use crate::hosts::{CHUNK, poll};
+use crate::shared::{LONGEST_WAIT, PORT, Shared};
+use crate::support::MOST_DELAYS;
+use crate::sys;
 
 /// The address of the clients: the last one of their network.
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 79, 255, 254);
@@ -27,23 +29,20 @@ const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 79, 255, 254);
 const SERVERS: [u8; 3] = [10, 78, 255];
 /// The client's port of the first connection.
 const FIRST_PORT: u16 = 10_000;
-/// Flows of the scenario, so that no address is used twice.
-pub(super) const MOST_FLOWS_BESIDE: usize = 60_000;
 const MOST_CONNECTIONS: usize = 50_000;
-const MOST_DELAYS: usize = 254;
 
 /// One table.
 #[derive(Clone, Debug)]
-pub(super) struct TablePlan {
+pub(crate) struct TablePlan {
     /// TCP_CONGESTION of both sides.
-    pub(super) selected: String,
+    pub(crate) selected: String,
     /// When its connections are cut.
     stop: Instant,
 }
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct TalkPlan {
+pub(crate) struct TalkPlan {
     table: usize,
     /// Its number in its table.
     number: u64,
@@ -54,55 +53,12 @@ pub(super) struct TalkPlan {
 
 /// All connections of a run.
 #[derive(Debug, Default)]
-pub(super) struct Talks {
+pub(crate) struct Talks {
     tables: Vec<TablePlan>,
     /// In the order of their starts.
     connections: Vec<TalkPlan>,
     /// The servers' addresses and their access delays.
-    pub(super) delays: Vec<(Ipv4Addr, Duration)>,
-}
-
-/// Why the kernel cannot run the traffic of `scenario`.
-pub(super) fn refusal(scenario: &Scenario) -> Option<String> {
-    for traffic in &scenario.path.traffic {
-        let name = &traffic.name;
-        let TrafficKind::Exchanges(_) = traffic.kind else {
-            return Some(format!(
-                "traffic `{name}`: background traffic of kind {} is available in simulations only, \
-                 not on the kernel: leave out this `[[traffic]]`",
-                traffic.kind.name()
-            ));
-        };
-        if traffic.direction != Direction::Forward {
-            return Some(format!(
-                "traffic `{name}`: on the kernel the servers are at the sender's side: leave out \
-                 `direction`"
-            ));
-        }
-        let plain = Flow::new(Arc::unwrap_or_clone(Arc::clone(&traffic.flow.algorithm)));
-        let settings = scenario::FlowSettings {
-            restart_after_idle: traffic.flow.restart_after_idle,
-            receive_buffer: traffic.flow.receive_buffer,
-            ..plain.settings
-        };
-        if traffic.flow.settings != settings || traffic.flow.ends != plain.ends {
-            return Some(format!(
-                "traffic `{name}`: on the kernel, `algorithm`, `extra_delay`, `restart_after_idle` \
-                 and `receive_buffer` are the settings of a `[[traffic]]`: leave out the others"
-            ));
-        }
-        if traffic.extra_delays.len() > MOST_DELAYS {
-            return Some(format!(
-                "traffic `{name}`: the kernel runs at most {MOST_DELAYS} access delays"
-            ));
-        }
-    }
-    if !scenario.path.traffic.is_empty() && scenario.flows.len() > MOST_FLOWS_BESIDE {
-        return Some(format!(
-            "the kernel runs at most {MOST_FLOWS_BESIDE} flows beside `[[traffic]]`"
-        ));
-    }
-    None
+    pub(crate) delays: Vec<(Ipv4Addr, Duration)>,
 }
 
 impl Talks {
@@ -110,7 +66,7 @@ impl Talks {
     ///
     /// # Errors
     /// One sentence on a connection that the kernel cannot run.
-    pub(super) fn draw(
+    pub(crate) fn draw(
         scenario: &Scenario,
         selected: &[String],
         seed: u64,
@@ -185,7 +141,7 @@ impl Talks {
         address
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
 
@@ -194,7 +150,7 @@ impl Talks {
     }
 
     /// Listens for the connections of each table, in the namespace of the calling thread.
-    pub(super) fn listen(&self) -> Result<Vec<TcpListener>, StackError> {
+    pub(crate) fn listen(&self) -> Result<Vec<TcpListener>, StackError> {
         let listen = |(index, table): (usize, &TablePlan)| -> io::Result<TcpListener> {
             let listener = sys::listener(self.port(index), &table.selected)?;
             listener.set_nonblocking(true)?;
@@ -222,7 +178,7 @@ struct Talk {
 
 /// What happened at the side of the clients.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(crate) struct Heard {
     tables: Vec<Table>,
 }
 
@@ -345,7 +301,7 @@ fn wait(talks: &[Talk], others: &[TcpListener], now: Instant, until: Instant) ->
 }
 
 /// The servers, until the run is over.
-pub(super) fn answer(shared: &Shared, talks: &Talks, listeners: &[TcpListener]) {
+pub(crate) fn answer(shared: &Shared, talks: &Talks, listeners: &[TcpListener]) {
     sys::prefer_thread();
     let mut buffer = vec![0; CHUNK];
     let mut open: Vec<Talk> = Vec::new();
@@ -403,7 +359,7 @@ fn accept(
 }
 
 /// The clients, until the run is over, in the namespace of the calling thread.
-pub(super) fn ask(shared: &Shared, talks: &Talks, scenario: &Scenario) -> Heard {
+pub(crate) fn ask(shared: &Shared, talks: &Talks, scenario: &Scenario) -> Heard {
     sys::prefer_thread();
     let table = |traffic: &scenario::Traffic| Table {
         started: 0,
@@ -515,7 +471,7 @@ fn connect(talks: &Talks, connection: usize) -> io::Result<TcpStream> {
 }
 
 /// The results of the tables.
-pub(super) fn results(
+pub(crate) fn results(
     scenario: &Scenario,
     talks: &Talks,
     heard: Heard,

@@ -9,20 +9,21 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc;
 
+use emulator::DEVICE;
+use emulator::routes::{Metrics, Routes};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use scenario::Application;
 use units::{Duration, Instant};
 
-use super::info::Info;
-use super::plan::{FlowPlan, Plan};
-use super::routes::Routes;
-use super::shared::{self, LONGEST_WAIT, PORT, RECEIVERS, SENDERS, Shared};
-use super::{StackError, sys};
-use crate::device;
+use crate::error::StackError;
+use crate::info::Info;
+use crate::plan::{FlowPlan, Plan};
+use crate::shared::{self, LONGEST_WAIT, PORT, RECEIVERS, SENDERS, Shared};
+use crate::sys;
 
 /// Zeros to write at once, and bytes to read at once.
-pub(super) const CHUNK: usize = 1 << 18;
+pub(crate) const CHUNK: usize = 1 << 18;
 
 /// Bytes of memory for five bytes of window. A full segment has 1448 bytes and takes 2304 bytes of
 /// memory in a TUN device; the kernel applies a ratio of 160/256 once it has seen one (measured on
@@ -36,7 +37,7 @@ const LARGEST_SEND_BUFFER: u64 = 1 << 26;
 const ALL_SEND_BUFFERS: u64 = 1 << 29;
 
 /// An event of a connection.
-pub(super) enum News {
+pub(crate) enum News {
     /// It is open, and nothing is written yet.
     Open {
         flow: u32,
@@ -61,7 +62,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> StackError {
 
 /// Prepares the namespace of the senders, which the calling thread is in, and creates their
 /// sockets.
-pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError> {
+pub(crate) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError> {
     sysctl(
         "tcp_slow_start_after_idle",
         if plan.restart_after_idle { "1" } else { "0" },
@@ -75,21 +76,19 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
     let routing = system("setting a route of a sender");
     routes.answer_for(SENDERS).map_err(&routing)?;
     routes
-        .send_to(RECEIVERS, device::NAME, super::routes::Metrics::default())
+        .send_to(RECEIVERS, DEVICE, Metrics::default())
         .map_err(&routing)?;
     if let Some(segments) = plan.tso_segments {
         routes
-            .limit_bursts(device::NAME, segments)
+            .limit_bursts(DEVICE, segments)
             .map_err(system("limiting TSO packets"))?;
     }
     plan.flows
         .iter()
         .map(|flow| {
             let to = (shared::address(RECEIVERS, flow.index), 32);
-            if flow.route != super::routes::Metrics::default() {
-                routes
-                    .send_to(to, device::NAME, flow.route)
-                    .map_err(&routing)?;
+            if flow.route != Metrics::default() {
+                routes.send_to(to, DEVICE, flow.route).map_err(&routing)?;
             }
             let stream = sys::tcp_socket().map_err(system("opening a socket"))?;
             sys::reset_on_close(&stream).map_err(system("preparing a socket"))?;
@@ -110,7 +109,7 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
 }
 
 /// Prepares the namespace of the receivers, which the calling thread is in.
-pub(super) fn prepare_receivers(plan: &Plan) -> Result<TcpListener, StackError> {
+pub(crate) fn prepare_receivers(plan: &Plan) -> Result<TcpListener, StackError> {
     let most =
         (plan.receive_buffer.get().saturating_mul(MEMORY_PER_FIVE) / 5).clamp(8192, MOST_MEMORY);
     let first = most.min(131_072);
@@ -121,13 +120,13 @@ pub(super) fn prepare_receivers(plan: &Plan) -> Result<TcpListener, StackError> 
     let routing = system("setting a route of a receiver");
     routes.answer_for(RECEIVERS).map_err(&routing)?;
     routes
-        .send_to(SENDERS, device::NAME, super::routes::Metrics::default())
+        .send_to(SENDERS, DEVICE, Metrics::default())
         .map_err(&routing)?;
     for flow in &plan.flows {
-        if flow.route_back != super::routes::Metrics::default() {
+        if flow.route_back != Metrics::default() {
             let back = (shared::address(SENDERS, flow.index), 32);
             routes
-                .send_to(back, device::NAME, flow.route_back)
+                .send_to(back, DEVICE, flow.route_back)
                 .map_err(&routing)?;
         }
     }
@@ -279,7 +278,7 @@ impl Outgoing<'_> {
 }
 
 /// The side of the senders, from the beginning of the run until it is over.
-pub(super) fn send(
+pub(crate) fn send(
     shared: &Shared,
     plan: &Plan,
     sockets: Vec<TcpStream>,
@@ -344,14 +343,14 @@ pub(super) fn send(
     }
 }
 
-pub(super) fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
+pub(crate) fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
     let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(wait.as_nanos()));
     // A signal may end it early; the caller polls again.
     let _ = ppoll(descriptors, Some(timeout), None);
 }
 
 /// The side of the receivers, until the run is over.
-pub(super) fn receive(shared: &Shared, plan: &Plan, listener: &TcpListener) {
+pub(crate) fn receive(shared: &Shared, plan: &Plan, listener: &TcpListener) {
     sys::prefer_thread();
     let mut buffer = vec![0; CHUNK];
     let mut flows: Vec<(u32, u64, TcpStream)> = Vec::new();
