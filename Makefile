@@ -102,7 +102,7 @@ test-kernel: kernel-tools begin-times
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel programs" cargo test -p slowstart-kernel --features bpf --locked
 	# The same tests as in `make test`, with the probe as their data source instead of TCP_INFO.
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel TCP with the probe" \
-	  cargo test -p slowstart-emulator --features bpf --locked --test stack
+	  cargo test -p slowstart-kernel-stack --features bpf --locked --test stack
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)
 
