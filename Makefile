@@ -47,8 +47,8 @@ RUST := --workspace --exclude slowstart-python
 
 # The package includes the kernel programs if they can be built (bpf/README.md). A build without an
 # optional part prints one line about it, as `slowstart kernel` and `slowstart vm` do later.
-PIP = export MATURIN_PEP517_ARGS="--profile install"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
-	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--profile install --features bpf"; \
+PIP = export MATURIN_PEP517_ARGS="--profile checkout"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
+	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--profile checkout --features bpf"; \
 	else echo "Building without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -111,9 +111,9 @@ guest: $(GUEST)
 python/slowstart/slowstart-guest: $(SOURCES) | tools
 	@mkdir -p target
 	$(TIMED) "build of the guest" cargo rustc -p slowstart-vm --bin slowstart-guest \
-	  --profile install --locked -- -C target-feature=+crt-static -C strip=symbols
+	  --profile checkout --locked -- -C target-feature=+crt-static -C strip=symbols
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
-	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/install/slowstart-guest" $@
+	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/checkout/slowstart-guest" $@
 
 # PGO=yes fails if a tool is missing, PGO=no uses no profile (docs/reference/performance.md).
 PGO ?=
