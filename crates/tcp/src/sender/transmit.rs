@@ -356,8 +356,9 @@ impl Sender {
             is_deferred,
             sets_timer,
         } = self.pass.end();
+        // Without data to send, Linux does not call `tcp_write_xmit`: the window limits nothing.
         let is_limited = is_deferred || !self.has_cwnd_left();
-        if sent > 0 || is_limited {
+        if sent > 0 || is_limited && self.unsent() > 0 {
             self.validate_window(now, is_limited);
         }
         if sent > 0 && self.schedule_probe(now, false) {

@@ -369,3 +369,23 @@ fn idle_periods_halve_the_window() {
         script.at(200 + idle).write(1).expect_cwnd(window);
     }
 }
+
+/// One segment and no more data. The timeout of 300 ms (after the probe, 300 + 300) cuts the window
+/// to 1, which the one segment fills; but with nothing to send, nothing was limited. The ACK of the
+/// original undoes the cut, and 10 does not grow, because the largest flight was 1 and 10 is not
+/// below twice that.
+#[test]
+fn a_sender_without_data_is_not_limited_by_a_window_that_a_timeout_cut() {
+    let mut script = Script::new(Setup::default());
+    script.write(1).expect_new(1);
+    script.at(650).expect_cwnd(1);
+    assert_eq!(script.take_departures(), [300_000, 600_000]);
+    script.at(700).echo(0).ack(1).expect_cwnd(10);
+    // With a second segment to send, the same window did limit it: 10 and the segment acknowledged.
+    let mut script = Script::new(Setup::default());
+    script.write(1).expect_new(1);
+    script.at(350).expect_retransmitted(&[0]);
+    script.at(650).expect_retransmitted(&[0]).write(1);
+    script.expect_nothing().expect_cwnd(1);
+    script.at(700).echo(0).ack(1).expect_cwnd(11);
+}
