@@ -1,6 +1,7 @@
 //! Numbers computed from the formulas of PRR, RACK and the tail loss probe, checked at the sender.
 
 use congestion::Phase;
+use units::Instant;
 
 use crate::script::{Script, Setup};
 
@@ -388,4 +389,17 @@ fn a_sender_without_data_is_not_limited_by_a_window_that_a_timeout_cut() {
     script.at(650).expect_retransmitted(&[0]).write(1);
     script.expect_nothing().expect_cwnd(1);
     script.at(700).echo(0).ack(1).expect_cwnd(11);
+}
+
+/// Twelve segments and 1,627 bytes. Each of the first ACKs frees two segments, which are a full
+/// burst. What is left for the second burst is less, and leaves all the same.
+#[test]
+fn a_full_burst_that_the_windows_permit_does_not_wait_for_more_data() {
+    let mut script = Script::new(Setup::default());
+    script.write(12).expect_new(10).at(100);
+    script.sender.write(Instant::from_millis(201), 1_627);
+    script.ack(1).expect_new(2);
+    script.ack(2);
+    assert_eq!(script.take_departures(), [100_000, 100_000]);
+    assert_eq!(script.sender.stats().bytes_sent, 13_627);
 }
