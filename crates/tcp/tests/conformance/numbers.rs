@@ -403,3 +403,17 @@ fn a_full_burst_that_the_windows_permit_does_not_wait_for_more_data() {
     assert_eq!(script.take_departures(), [100_000, 100_000]);
     assert_eq!(script.sender.stats().bytes_sent, 13_627);
 }
+
+/// Undo: the ACK that ends a recovery carries a DSACK. It proves the retransmission unnecessary only
+/// if it reports the retransmitted segment (0). Segment 3 was sent once: the network duplicated it.
+#[test]
+fn a_packet_that_the_network_duplicated_undoes_nothing() {
+    for (duplicate, ssthresh) in [((0, 1), None), ((3, 4), Some(7))] {
+        let mut script = Script::new(Setup::default());
+        script.write(10).expect_new(10).at(110);
+        script.sack(0, &[(1, 4)]).expect_retransmitted(&[0]);
+        script.expect_ssthresh(Some(7)).at(210);
+        script.sack(10, &[duplicate]).expect_phase(Phase::Open);
+        script.expect_ssthresh(ssthresh);
+    }
+}
