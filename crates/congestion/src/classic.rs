@@ -174,13 +174,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
     #[inline(never)]
     fn reduce(&mut self, ack: &Ack) {
         let cwnd = match self.startup.jump_starts() {
-            Some(startup) if self.taken_over => {
-                let cwnd = startup.on_recovery_ack(ack, &self.window);
-                whole(cwnd, self.window.smss)
-            }
+            Some(startup) if self.taken_over => startup.on_recovery_ack(ack, &self.window),
             _ => self.recovery.on_ack(ack, &self.window),
         };
-        self.window.cwnd = cwnd.max(self.window.smss);
+        self.window.cwnd = whole(cwnd, self.window.smss);
     }
 
     /// Applies what the start-up wants; returns what of `delivered` is left for avoidance.
@@ -419,7 +416,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.taken_over = taken_over.is_some();
         if timeout {
             self.reducing = false;
-            self.window.cwnd = congestion.in_flight + self.window.smss;
+            self.window.cwnd = whole(congestion.in_flight + self.window.smss, self.window.smss);
             self.avoidance.on_timeout();
             self.startup.restart(congestion.now, congestion.snd_nxt);
         } else if let Some(reduction) = taken_over {
@@ -432,7 +429,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
                     .enter(&self.window, self.window.ssthresh, congestion.in_flight);
             self.recovery
                 .bound(self.avoidance.recovery_floor(&self.window));
-            self.window.cwnd = cwnd.max(self.window.smss);
+            self.window.cwnd = whole(cwnd, self.window.smss);
         }
     }
 
@@ -449,7 +446,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.window.ssthresh = whole(cwnd, self.window.smss).max(self.window.smss * 2);
         }
         if self.window.ssthresh != Bytes::MAX {
-            self.window.cwnd = self.recovery.on_exit(&self.window).max(self.window.smss);
+            self.window.cwnd = whole(self.recovery.on_exit(&self.window), self.window.smss);
         }
     }
 

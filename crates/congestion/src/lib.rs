@@ -11,7 +11,8 @@
 //! `smss` at their door. Therefore:
 //!
 //! - [`Window::cwnd`] and [`Window::ssthresh`] are multiples of [`Window::smss`], and the window is
-//!   at least one segment.
+//!   at least one segment. [`Classic`] rounds down what its parts decide; in flight may be any
+//!   number of bytes.
 //! - [`Ack::delivered`] and [`Sent::size`] are what the window is charged with. A transport that
 //!   counts segments, as Linux does, reports multiples of `smss`. A transport that counts bytes
 //!   reports in [`Ack::delivered`] the largest multiple of `smss` that it has not reported yet, and

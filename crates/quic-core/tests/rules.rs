@@ -1,5 +1,7 @@
 //! The rules of RFC 9002, with numbers worked from its text, and what is refused.
 
+use std::collections::VecDeque;
+
 use quic_core::{Capabilities, CongestionKind, Core, Pacing, Setup};
 use units::{Bytes, Duration, Instant};
 
@@ -97,22 +99,31 @@ fn persistent_congestion_leaves_the_minimum_window() {
     assert_eq!(core.window().cwnd, DATAGRAM * 2);
 }
 
-/// A round-trip time is that of the newest packet of the frame.
+/// A round-trip time is that of the newest packet of the frame, and a round is over when what was
+/// sent at its beginning has arrived.
 #[test]
-fn hystart_sees_the_round_trip_times_of_the_newest_packets() {
+fn hystart_sees_rounds_and_round_trip_times() {
     let mut core = core("cubic+hystart++");
-    let (mut sent, mut rtt, mut count) = (0, 100, 10);
-    while core.slow_start_exit().is_none() && sent < 5_000 {
-        send(&mut core, sent, count);
-        for left in (0..count).rev() {
-            acknowledge(&mut core, sent + rtt, sent, 1, left);
+    send(&mut core, 0, 10);
+    let mut flight: VecDeque<u64> = [0; 10].into();
+    let mut now = 0;
+    while core.slow_start_exit().is_none() && now < 3_000 {
+        let sent = flight
+            .pop_front()
+            .expect("slow start keeps packets in flight");
+        // The queue grows by 20 ms in 100 ms.
+        now = sent + 100 + sent / 5;
+        acknowledge(&mut core, now, sent, 1, flight.len() as u64);
+        while DATAGRAM * (flight.len() as u64) < core.window().cwnd {
+            send(&mut core, now, 1);
+            flight.push_back(now);
         }
-        sent += rtt;
-        count = (count * 2).min(400);
-        rtt += 20;
     }
     let exit = core.slow_start_exit().expect("the delay rises");
-    assert!(!exit.reason.is_congestion(), "{}", exit.reason);
+    // Rounds end at 100, 220, 364, 536, 743 and 991 ms. The second is 20 ms slower than the first:
+    // it is the first of five rounds of conservative slow start.
+    assert_eq!(exit.at, at(991), "{}", exit.reason);
+    assert!(!exit.reason.is_congestion());
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! let mut transport = noq_proto::TransportConfig::default();
 //! let search = slowstart_noq::Slowstart::named("cubic+search")?;
 //! transport.congestion_controller_factory(Arc::new(search));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 //!
 //! Written for the trait of noq-proto 1.4, which `noq` 1 re-exports. The trait reports each packet and

@@ -6,7 +6,7 @@
 //! let mut transport = quinn_proto::TransportConfig::default();
 //! let search = slowstart_quinn::Slowstart::named("cubic+search")?;
 //! transport.congestion_controller_factory(Arc::new(search));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 //!
 //! Written for the trait of quinn-proto 0.11, which `quinn` 0.11 re-exports. The trait reports neither
