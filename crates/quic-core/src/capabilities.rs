@@ -1,5 +1,6 @@
 //! What a stack lets a congestion controller do, and the refusal of what needs more.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use congestion::{Algorithm, Requirements};
@@ -29,9 +30,9 @@ pub struct Capabilities {
 }
 
 /// A stack does not offer what an algorithm needs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Unsupported {
-    algorithm: Algorithm,
+    algorithm: Box<Algorithm>,
     stack: &'static str,
     missing: &'static str,
 }
@@ -44,7 +45,7 @@ impl Capabilities {
     pub fn check(&self, algorithm: &Algorithm) -> Result<(), Unsupported> {
         self.missing(algorithm.needs()).map_or(Ok(()), |missing| {
             Err(Unsupported {
-                algorithm: *algorithm,
+                algorithm: Box::new(*algorithm),
                 stack: self.stack,
                 missing,
             })
