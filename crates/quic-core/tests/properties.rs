@@ -139,11 +139,11 @@ impl Stack {
 
 /// Every start-up, avoidance and monolithic congestion control that needs no router and no copies.
 fn algorithms() -> Vec<Algorithm> {
-    let names = PARTS.iter().filter_map(|part| match part.kind {
-        PartKind::Startup => Some(format!("cubic+{}", part.name)),
-        PartKind::Avoidance => Some(format!("{}+standard", part.name)),
-        PartKind::Recovery => Some(format!("cubic+hystart+{}", part.name)),
-        PartKind::Monolithic => Some(part.name.to_owned()),
+    let names = PARTS.iter().map(|part| match part.kind {
+        PartKind::Startup => format!("cubic+{}", part.name),
+        PartKind::Avoidance => format!("{}+standard", part.name),
+        PartKind::Recovery => format!("cubic+hystart+{}", part.name),
+        PartKind::Monolithic => part.name.to_owned(),
     });
     names
         .map(|name| name.parse().expect("a name of the registry"))
