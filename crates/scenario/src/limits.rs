@@ -1,7 +1,7 @@
 //! Limits that the tables state and the readers check.
 
 use units::{Bytes, Duration};
-pub(crate) use workload::kinds::keys::{ARRIVALS, MIN_INTERVAL};
+pub(crate) use workload::generate::keys::{ARRIVALS, MIN_INTERVAL};
 
 /// Most runs of a scenario.
 pub(crate) const MAX_RUNS: u64 = 1_000_000;

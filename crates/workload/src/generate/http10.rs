@@ -7,13 +7,12 @@ use serde::ser::SerializeMap;
 use tables::Wrong;
 use units::{Duration, Instant};
 
+use super::keys::{self, Cut, Pareto, Request, Size, UNKNOWN, Work, groups, requests, responses};
+use super::resolved::{size, time};
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Arrivals, Epochs, Numbers, REQUEST, web_responses};
 use crate::dialogue::{Dialogues, scripts};
 use crate::draw::{Sizes, Times};
-use crate::kinds::keys::{
-    self, Cut, Pareto, Request, Size, UNKNOWN, Work, groups, requests, responses,
-};
-use crate::kinds::{Around, Found, Generates, Sends, TrafficKeys, size, time};
 use crate::suite::Framing;
 use crate::{Connection, Exchange};
 
@@ -62,14 +61,16 @@ groups! {
 }
 
 impl TrafficKeys for Http10Keys {
-    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = Http10Config;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let default = Http10Config::new(UNKNOWN);
-        Ok(Found::from(Http10Config {
+        Ok(Http10Config {
             request: requests(&self.request, &self.work, 0.0),
             delay: self.work.delay(default.delay),
             response: responses(&self.pareto, &self.cut, &self.size, around.given)?,
             ..default
-        }))
+        })
     }
 }
 

@@ -11,11 +11,14 @@ mod bulk;
 mod epochs;
 mod flows;
 pub(crate) mod http10;
+pub mod keys;
 pub(crate) mod multiplexed;
 pub(crate) mod on_off;
 pub(crate) mod persistent;
 pub(crate) mod request_response;
+pub(crate) mod resolved;
 pub(crate) mod synthetic;
+pub mod traffic;
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};

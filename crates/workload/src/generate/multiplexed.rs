@@ -14,13 +14,14 @@ use serde::ser::SerializeMap;
 use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Bytes, Duration, Instant};
 
+use super::keys::{
+    self, AT, Cut, Pareto, Request, Size, UNKNOWN, Work, groups, requests, responses,
+};
+use super::resolved::{size, time};
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Arrivals, Numbers, REQUEST, web_responses};
 use crate::dialogue::{Dialogues, scripts};
 use crate::draw::{Sizes, Times, geometric};
-use crate::kinds::keys::{
-    self, AT, Cut, Pareto, Request, Size, UNKNOWN, Work, groups, requests, responses,
-};
-use crate::kinds::{Around, Found, Generates, Sends, TrafficKeys, size, time};
 use crate::suite::Framing;
 use crate::{Connection, Exchange, MAX_UNIT, Side, Turn};
 
@@ -109,10 +110,12 @@ groups! {
 }
 
 impl TrafficKeys for MultiplexedKeys {
-    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = MultiplexedConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let default = MultiplexedConfig::new(UNKNOWN);
         let sizes = responses(&self.pareto, &self.cut, &self.size, around.given)?;
-        Ok(Found::from(MultiplexedConfig {
+        Ok(MultiplexedConfig {
             request: requests(&self.request, &self.work, 0.0),
             delay: self.work.delay(default.delay),
             document: sizes,
@@ -120,7 +123,7 @@ impl TrafficKeys for MultiplexedKeys {
             objects: self.own.objects,
             object: sizes,
             ..default
-        }))
+        })
     }
 }
 

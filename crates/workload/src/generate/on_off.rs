@@ -10,10 +10,11 @@ use tables::Wrong;
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::Numbers;
+use super::keys::{Bursts, Sources, groups};
+use super::resolved::{sources, time};
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use crate::dialogue::{Dialogues, scripts};
 use crate::draw::{Times, spread_starts};
-use crate::kinds::keys::{Bursts, Sources, groups};
-use crate::kinds::{Around, Found, Generates, Sends, TrafficKeys, sources, time};
 use crate::{Connection, Exchange, MAX_UNIT, Script, Side, Unit};
 
 /// Most bursts of a source.
@@ -50,11 +51,13 @@ groups! {
 }
 
 impl TrafficKeys for OnOffKeys {
-    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = OnOffConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let Bursts { rate, on, off } = self.bursts;
         let off = off.unwrap_or(Duration::from_secs(1));
         let (count, spread) = self.sources.starts(on + off);
-        Ok(Found::from(OnOffConfig {
+        Ok(OnOffConfig {
             count,
             begin: Instant::ZERO,
             spread,
@@ -63,7 +66,7 @@ impl TrafficKeys for OnOffKeys {
             on: Times::Exponential { mean: on },
             off: Times::Exponential { mean: off },
             sender: Side::Acceptor,
-        }))
+        })
     }
 }
 

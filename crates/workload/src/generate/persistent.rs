@@ -18,13 +18,14 @@ use serde::ser::SerializeMap;
 use tables::{Key, Rules, Wrong, described};
 use units::{Duration, Instant};
 
+use super::keys::{
+    self, Cut, INTERVAL, Pareto, Request, Size, Thoughts, UNKNOWN, Work, groups, responses,
+};
+use super::resolved::epochs;
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Arrivals, Epochs, Numbers};
 use crate::dialogue::{Dialogues, scripts};
 use crate::draw::geometric;
-use crate::kinds::keys::{
-    self, Cut, INTERVAL, Pareto, Request, Size, Thoughts, UNKNOWN, Work, groups, responses,
-};
-use crate::kinds::{Around, Found, Generates, Sends, TrafficKeys, epochs};
 use crate::suite::Framing;
 use crate::{Connection, Exchange};
 
@@ -91,15 +92,17 @@ described! {
 impl Rules for IdleTimeout {}
 
 impl TrafficKeys for PersistentKeys {
-    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = PersistentConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let default = PersistentConfig::new(UNKNOWN);
         let response = responses(&self.pareto, &self.cut, &self.size, around.given)?;
-        Ok(Found::from(PersistentConfig {
+        Ok(PersistentConfig {
             epochs: self.thoughts.epochs(&self.request, &self.work, response),
             requests: self.thoughts.requests.unwrap_or(default.requests),
             idle_timeout: self.own.idle_timeout,
             ..default
-        }))
+        })
     }
 }
 

@@ -6,11 +6,12 @@ use serde::ser::SerializeMap;
 use tables::Wrong;
 use units::{Duration, Instant};
 
+use super::keys::{Cut, Pareto, Request, Size, Sources, Thoughts, Work, groups, responses};
+use super::resolved::{epochs, sources};
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Epochs, Numbers};
 use crate::dialogue::{Dialogues, scripts};
 use crate::draw::spread_starts;
-use crate::kinds::keys::{Cut, Pareto, Request, Size, Sources, Thoughts, Work, groups, responses};
-use crate::kinds::{Around, Found, Generates, Sends, TrafficKeys, epochs, sources};
 use crate::{Connection, Exchange};
 
 /// Parameters of the clients.
@@ -45,7 +46,9 @@ groups! {
 }
 
 impl TrafficKeys for RequestResponseKeys {
-    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = RequestResponseConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let (clients, spread) = self.sources.starts(Duration::from_secs(1));
         let requests = self.thoughts.requests.unwrap_or(REQUESTS.into());
         if requests.fract() != 0.0 {
@@ -55,13 +58,13 @@ impl TrafficKeys for RequestResponseKeys {
             ));
         }
         let response = responses(&self.pareto, &self.cut, &self.size, around.given)?;
-        Ok(Found::from(RequestResponseConfig {
+        Ok(RequestResponseConfig {
             clients,
             begin: Instant::ZERO,
             spread,
             requests: requests as u32,
             epochs: self.thoughts.epochs(&self.request, &self.work, response),
-        }))
+        })
     }
 }
 

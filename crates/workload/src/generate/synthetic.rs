@@ -11,13 +11,12 @@ use serde::ser::SerializeMap;
 use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Duration, Instant};
 
+use super::keys::{self, Cut, Pareto, Request, Size, Thoughts, UNKNOWN, Work, groups, responses};
+use super::resolved::epochs;
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Arrivals, Epochs, Numbers};
 use crate::dialogue::{Dialogues, scripts};
 use crate::draw::{Sizes, geometric, unit};
-use crate::kinds::keys::{
-    self, Cut, Pareto, Request, Size, Thoughts, UNKNOWN, Work, groups, responses,
-};
-use crate::kinds::{Around, Found, Generates, Sends, TrafficKeys, epochs};
 use crate::suite::Framing;
 use crate::{Connection, Exchange, Script, Unit};
 
@@ -85,17 +84,19 @@ groups! {
 }
 
 impl TrafficKeys for SyntheticKeys {
-    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = SyntheticConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let default = SyntheticConfig::new(UNKNOWN);
         let response = responses(&self.pareto, &self.cut, &self.size, around.given)?;
         let requests = self.thoughts.requests;
-        Ok(Found::from(SyntheticConfig {
+        Ok(SyntheticConfig {
             epochs: self.thoughts.epochs(&self.request, &self.work, response),
             last: requests.map_or(default.last, |mean| 1.0 / mean),
             concurrent: self.own.concurrent,
             small_segments: self.own.small_segments,
             ..default
-        }))
+        })
     }
 }
 

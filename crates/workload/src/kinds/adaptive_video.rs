@@ -5,11 +5,12 @@ use serde::ser::SerializeMap;
 use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Duration, Instant, Rate};
 
-use super::keys::{AT, Request, Segment, Sources, groups};
-use super::{Around, Found, Generates, Sends, TrafficKeys, sources};
 use crate::VideoConfig;
 use crate::dialogue::{Dialogue, Dialogues};
 use crate::draw::spread_starts;
+use crate::generate::keys::{AT, Request, Segment, Sources, groups};
+use crate::generate::resolved::sources;
+use crate::generate::traffic::{Around, Generates, Sends, TrafficKeys};
 
 /// Most bitrates of a video.
 const MAX_BITRATES: u32 = 100;
@@ -58,7 +59,9 @@ groups! {
 }
 
 impl TrafficKeys for AdaptiveVideoKeys {
-    fn traffic(&self, _around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = VideoClients;
+
+    fn traffic(&self, _around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let Client {
             bitrates,
             segments,
@@ -83,7 +86,7 @@ impl TrafficKeys for AdaptiveVideoKeys {
             ));
         }
         let (clients, spread) = self.sources.starts(segment);
-        Ok(Found::from(VideoClients {
+        Ok(VideoClients {
             clients,
             begin: Instant::ZERO,
             spread,
@@ -95,7 +98,7 @@ impl TrafficKeys for AdaptiveVideoKeys {
                 buffer: playback_buffer,
                 ..VideoConfig::new(bitrates, segments)
             },
-        }))
+        })
     }
 }
 

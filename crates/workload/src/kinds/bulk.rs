@@ -4,8 +4,9 @@ use serde::ser::SerializeMap;
 use tables::Wrong;
 use units::{Bytes, Duration};
 
-use super::keys::{Size, Sources, groups};
-use super::{Around, Found, Sends, TrafficKeys, sources};
+use crate::generate::keys::{Size, Sources, groups};
+use crate::generate::resolved::sources;
+use crate::generate::traffic::{Around, Sends, TrafficKeys};
 
 /// Saturated flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -24,13 +25,15 @@ groups! {
 }
 
 impl TrafficKeys for BulkKeys {
-    fn traffic(&self, _around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = BulkTraffic;
+
+    fn traffic(&self, _around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let (count, spread) = self.sources.starts(Duration::from_secs(1));
-        Ok(Found::from(BulkTraffic {
+        Ok(BulkTraffic {
             count,
             spread,
             size: self.size.size,
-        }))
+        })
     }
 }
 

@@ -4,8 +4,9 @@ use serde::ser::SerializeMap;
 use tables::Wrong;
 use units::{Duration, Rate};
 
-use super::keys::{Bursts, Sources, groups};
-use super::{Around, Found, Sends, TrafficKeys, sources};
+use crate::generate::keys::{Bursts, Sources, groups};
+use crate::generate::resolved::sources;
+use crate::generate::traffic::{Around, Sends, TrafficKeys};
 
 /// Full packets at a fixed rate, without ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -28,17 +29,19 @@ groups! {
 }
 
 impl TrafficKeys for DatagramKeys {
-    fn traffic(&self, _around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = DatagramTraffic;
+
+    fn traffic(&self, _around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let Bursts { rate, on, off } = self.bursts;
         let off = off.unwrap_or(Duration::ZERO);
         let (count, spread) = self.sources.starts(on + off);
-        Ok(Found::from(DatagramTraffic {
+        Ok(DatagramTraffic {
             count,
             spread,
             rate,
             on,
             off,
-        }))
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Kinds of traffic, one row each: its word, one sentence, its keys and its configuration.
 //!
-//! The keys of `[[traffic]]` are those of all kinds. A kind's keys are groups ([`keys`]), from
+//! The keys of `[[traffic]]` are those of all kinds. A kind's keys are groups
+//! ([`crate::generate::keys`]), from
 //! which it makes its configuration. The configuration states the average size of an arrival, if
 //! arrivals are a Poisson process, and the parameters for the resolved form. Where both sides of a
 //! connection write, it generates their dialogues.
@@ -10,18 +11,16 @@
 mod adaptive_video;
 mod bulk;
 mod datagrams;
-pub mod keys;
 mod recorded;
-mod resolved;
 mod video;
 mod web;
 
 use rand_chacha::ChaCha8Rng;
 use serde::ser::SerializeMap;
-use tables::{Described, Key, Wrong};
-use units::Duration;
+use tables::{Key, Wrong};
 
 use crate::dialogue::Dialogues;
+use crate::generate::traffic::{Generates, Sends};
 use crate::generate::{
     Http10Config, MultiplexedConfig, OnOffConfig, PersistentConfig, RequestResponseConfig,
     SyntheticConfig, http10::Http10Keys, multiplexed::MultiplexedKeys, on_off::OnOffKeys,
@@ -29,6 +28,7 @@ use crate::generate::{
 };
 use crate::suite::Framing;
 
+pub use crate::generate::traffic::{Around, Groups, TrafficKeys};
 pub use adaptive_video::{AdaptiveVideoKeys, VideoClients};
 pub use bulk::{BulkKeys, BulkTraffic};
 pub use datagrams::{DatagramKeys, DatagramTraffic};
@@ -36,30 +36,19 @@ pub use recorded::{Recording, RecordingKeys, Replay};
 pub use video::{VideoKeys, VideoTraffic};
 pub use web::{WebKeys, WebTraffic};
 
-pub(crate) use resolved::{epochs, size, sources, time};
-
-/// A table of a kind of traffic, beside the keys of the kind.
-#[derive(Clone, Copy)]
-pub struct Around<'a> {
-    /// Whether the table has a key.
-    pub given: &'a dyn Fn(&str) -> bool,
-    /// How long it lasts.
-    pub duration: Option<Duration>,
-}
-
-/// Keys in groups.
-pub trait Groups {
-    /// The groups, to be filled.
-    fn groups(&mut self) -> Vec<&mut dyn Described>;
-}
-
-/// The keys of a kind of traffic.
-pub trait TrafficKeys: Groups {
+/// The keys of any kind.
+pub trait AnyKeys: Groups {
     /// What they describe.
     ///
     /// # Errors
     /// The first contradiction.
     fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong>;
+}
+
+impl<K: TrafficKeys<Traffic: Into<Found>>> AnyKeys for K {
+    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+        TrafficKeys::traffic(self, around).map(Into::into)
+    }
 }
 
 /// What the keys of a kind describe.
@@ -71,31 +60,10 @@ pub enum Found {
     File(RecordingKeys),
 }
 
-impl<T: Into<TrafficKind>> From<T> for Found {
-    fn from(config: T) -> Self {
-        Self::Traffic(config.into())
+impl From<RecordingKeys> for Found {
+    fn from(keys: RecordingKeys) -> Self {
+        Self::File(keys)
     }
-}
-
-/// The configuration of a kind of traffic.
-pub(crate) trait Sends {
-    /// Writes its parameters into its resolved form, where the name of a number has its unit.
-    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
-
-    /// The bytes on the wire that an arrival of a Poisson process (a connection, a session or a
-    /// page) brings on average in the direction of the table; `None` without such a process.
-    fn bytes_per_arrival(&self, _framing: Framing) -> Option<f64> {
-        None
-    }
-
-    /// Sets the mean number of arrivals per second of such a process.
-    fn set_arrivals_per_s(&mut self, _per_s: f64) {}
-}
-
-/// A kind of traffic in which both sides of a connection write.
-pub(crate) trait Generates: Sends {
-    /// The dialogues, drawn from `random`, in the order of their starts.
-    fn dialogues(&self, random: ChaCha8Rng) -> Dialogues;
 }
 
 /// A kind of traffic, as `[[traffic]]` describes it.
@@ -112,7 +80,7 @@ pub struct KnownTraffic {
     /// Whether its data travels over connections.
     pub connects: bool,
     /// Its keys at their defaults.
-    pub defaults: fn() -> Box<dyn TrafficKeys>,
+    pub defaults: fn() -> Box<dyn AnyKeys>,
 }
 
 impl KnownTraffic {
@@ -153,15 +121,15 @@ macro_rules! kinds {
             $( $(#[$plan_doc])* $plan($plan_config), )*
         }
 
-        $( impl From<$config> for TrafficKind {
+        $( impl From<$config> for Found {
             fn from(config: $config) -> Self {
-                Self::$name(config)
+                Self::Traffic(TrafficKind::$name(config))
             }
         } )*
 
-        $( impl From<$plan_config> for TrafficKind {
+        $( impl From<$plan_config> for Found {
             fn from(config: $plan_config) -> Self {
-                Self::Exchanges(Plan::$plan(config))
+                Self::Traffic(TrafficKind::Exchanges(Plan::$plan(config)))
             }
         } )*
 

@@ -7,9 +7,9 @@ use serde::ser::SerializeMap;
 use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Bytes, Duration};
 
-use super::keys::{Load, groups};
-use super::{Around, Found, Generates, Sends, TrafficKeys};
 use crate::dialogue::{Dialogues, scripts};
+use crate::generate::keys::{Load, groups};
+use crate::generate::traffic::{Around, Generates, Sends, TrafficKeys};
 use crate::{Connection, Side};
 
 /// Recorded connections, prepared for replay. Copies share them.
@@ -59,8 +59,10 @@ impl RecordingKeys {
 }
 
 impl TrafficKeys for RecordingKeys {
-    fn traffic(&self, _around: &Around<'_>) -> Result<Found, Wrong> {
-        Ok(Found::File(self.clone()))
+    type Traffic = RecordingKeys;
+
+    fn traffic(&self, _around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
+        Ok(self.clone())
     }
 }
 

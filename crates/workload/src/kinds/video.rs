@@ -9,8 +9,9 @@ use serde::ser::SerializeMap;
 use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Bytes, Duration, Rate};
 
-use super::keys::{Segment, Sources, groups};
-use super::{Around, Found, Sends, TrafficKeys, sources};
+use crate::generate::keys::{Segment, Sources, groups};
+use crate::generate::resolved::sources;
+use crate::generate::traffic::{Around, Sends, TrafficKeys};
 
 /// Flows that periodically have a segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -40,19 +41,21 @@ groups! {
 }
 
 impl TrafficKeys for VideoKeys {
-    fn traffic(&self, _around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = VideoTraffic;
+
+    fn traffic(&self, _around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         let every = self.segment.segment;
         let (count, spread) = self.sources.starts(every);
         let segment = self.bitrate.bitrate.bytes_in(every);
         if segment.is_zero() {
             return Err(Wrong::value("bitrate", "a segment would have no bytes"));
         }
-        Ok(Found::from(VideoTraffic {
+        Ok(VideoTraffic {
             count,
             spread,
             segment,
             every,
-        }))
+        })
     }
 }
 

@@ -10,8 +10,8 @@ use serde::ser::SerializeMap;
 use tables::Wrong;
 use units::Bytes;
 
-use super::keys::{Arrivals, Load, Pareto, UNKNOWN, groups};
-use super::{Around, Found, Sends, TrafficKeys};
+use crate::generate::keys::{Arrivals, Load, Pareto, UNKNOWN, groups};
+use crate::generate::traffic::{Around, Sends, TrafficKeys};
 use crate::suite::Framing;
 
 /// Responses of random size that start at random.
@@ -33,15 +33,17 @@ groups! {
 }
 
 impl TrafficKeys for WebKeys {
-    fn traffic(&self, around: &Around<'_>) -> Result<Found, Wrong> {
+    type Traffic = WebTraffic;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
         self.sizes.check(around.given)?;
         let Pareto { mean, shape, cut } = self.sizes;
-        Ok(Found::from(WebTraffic {
+        Ok(WebTraffic {
             arrivals_per_s: UNKNOWN,
             mean,
             shape,
             cut,
-        }))
+        })
     }
 }
 

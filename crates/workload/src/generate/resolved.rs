@@ -3,8 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use units::Duration;
 
+use super::Epochs;
 use crate::draw::{Sizes, Times};
-use crate::generate::Epochs;
 
 /// Writes `count` and `spread_s`.
 pub(crate) fn sources<M: SerializeMap>(

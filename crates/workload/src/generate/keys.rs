@@ -3,8 +3,8 @@
 use tables::{Key, Kind, MAX_DURATION, MAX_SIZE, Rules, Wrong, described};
 use units::{Bytes, Duration, Rate};
 
+use super::{Epochs, REQUEST};
 use crate::draw::{Sizes, Times};
-use crate::generate::{Epochs, REQUEST};
 use crate::{TruncatedPareto, Truncation};
 
 /// Least arrivals in a second (one in a day or so), and most.
@@ -39,7 +39,7 @@ macro_rules! groups {
                 &[ $( <$group>::TABLE.keys, )+ ];
         }
 
-        impl $crate::kinds::Groups for $name {
+        impl $crate::generate::traffic::Groups for $name {
             fn groups(&mut self) -> Vec<&mut dyn tables::Described> {
                 vec![ $( &mut self.$field, )+ ]
             }
