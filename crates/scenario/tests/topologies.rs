@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use network::router::RouterSupport;
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use proptest::prelude::*;
 use scenario::{
     Direction, Ends, LinkModel, Node, Parcel, PathModel, Place, RouterModel, Scenario, Step,
@@ -202,9 +202,8 @@ fn config(name: &str, delay_ms: u64) -> LinkConfig {
             limit: QueueLimit::Unlimited,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay: Duration::from_millis(delay_ms),
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 
