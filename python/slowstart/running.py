@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, overload
 
 from slowstart import labels as names_of_flows
@@ -11,7 +12,7 @@ from slowstart.errors import InputError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from slowstart._native import Result, Table
 
@@ -55,10 +56,10 @@ def compare(
     Raises:
         InputError: An argument is unknown, out of range, or given twice.
     """
-    paths_given = [path] if isinstance(path, str) else list(path)
+    paths_given = _strings(path, "path", "geo")
     given_labels: list[str | None]
     algorithms_given, given_labels = names_of_flows.split(
-        [algorithm] if isinstance(algorithm, str) else list(algorithm)
+        _strings(algorithm, "algorithm", "cubic+search")
     )
     if not paths_given:
         raise InputError("no path given: name at least one")
@@ -113,6 +114,25 @@ def compare(
             raise InputError(f"the label {label} of {name} is given twice")
         shown[name] = label
     return names_of_flows.labelled(scenarios, shown)
+
+
+def _strings(given: object, name: str, example: str) -> list[str]:
+    """The strings of an argument that is one string or several.
+
+    Raises:
+        InputError: It is, or contains, something else.
+    """
+    if isinstance(given, str):
+        return [given]
+    # Iterating over bytes gives numbers, which would be a confusing message.
+    several = isinstance(given, Iterable) and not isinstance(given, bytes | bytearray)
+    found = list(given) if several and isinstance(given, Iterable) else [given]
+    for each in found:
+        if not isinstance(each, str):
+            raise InputError(
+                f'{name} must be a string such as "{example}", or several strings, not {each!r}'
+            )
+    return [str(each) for each in found]
 
 
 @overload

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 # From the bottom up. Modules of one layer may import each other without cycles.
 FLOORS = (
     # What needs no other module, and the rooms' own names.
-    ("_native", "analysis", "commands", "figures", "report", "store"),
+    ("_native", "analysis", "commands", "fidelity", "figures", "report", "store"),
     ("_version", "errors", "stats", "startup", "figures.colors", "figures.stacking"),
     ("figure_style", "labels", "figures.theme"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
@@ -36,7 +36,6 @@ FLOORS = (
     ("fidelity.runner",),
     ("fidelity.figures",),
     ("fidelity.page", "fidelity.group_page"),
-    ("fidelity",),
     # The framework of studies.
     ("studies.files", "studies.grid", "studies.estimates", "studies.analysis"),
     ("studies.catalogue", "studies.bands", "studies.store", "studies.calibration"),

@@ -189,6 +189,11 @@ def test_marks_are_counted_and_shown_where_there_are_any(tmp_path: Path) -> None
 def test_amounts_without_a_unit_are_rejected() -> None:
     with pytest.raises(slowstart.InputError, match="size must be a string with a unit"):
         slowstart.compare("wired", "cubic", size=20)  # type: ignore[arg-type]
+    for wrong in (b"x", range(3), 7, ["cubic+search", None]):
+        with pytest.raises(slowstart.InputError, match="algorithm must be a string such as"):
+            slowstart.compare("wired", wrong)  # type: ignore[arg-type]
+        with pytest.raises(slowstart.InputError, match="path must be a string such as"):
+            slowstart.compare(wrong, "cubic+search")  # type: ignore[arg-type]
     with pytest.raises(slowstart.InputError, match="at least one"):
         slowstart.compare([], "cubic", size="1 MB")
     with pytest.raises(slowstart.InputError, match="at least one"):

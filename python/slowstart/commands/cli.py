@@ -126,7 +126,7 @@ class Topic(str, Enum):
     epilog="""\b
 Examples:
   slowstart list
-  slowstart list algorithms
+  slowstart list algorithms --short
   slowstart list paths --json
   slowstart list networks
   slowstart list scenarios
@@ -136,6 +136,9 @@ def _list(
     topic: Annotated[
         Topic | None, typer.Argument(help="What to list [default: everything].")
     ] = None,
+    short: Annotated[
+        bool, typer.Option("--short", help="Leave out the options of algorithms.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List the available algorithms, paths, networks, scenarios and studies."""
@@ -146,7 +149,7 @@ def _list(
     if as_json:
         _print_json(json.dumps({"format": 1, "version": __version__, **found}, indent=2))
     else:
-        listing.show(found)
+        listing.show(found, short=short)
 
 
 @app.command(

@@ -94,8 +94,8 @@ CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
 }
 
 
-def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Prints catalogues to standard output."""
+def show(found: Mapping[str, Sequence[Mapping[str, Any]]], *, short: bool = False) -> None:
+    """Prints catalogues to standard output; ``short`` leaves out the options of algorithms."""
     from slowstart.report.tables import console
 
     out = console()
@@ -103,7 +103,7 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         if not entries:
             out.print(f"This version has no {topic}.")
         elif topic == "algorithms":
-            _show_algorithms(out, entries)
+            _show_algorithms(out, entries, short=short)
         elif topic == "scenarios":
             _show_scenarios(out, entries)
         elif topic == "networks":
@@ -164,7 +164,7 @@ def _show_scenarios(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
     )
 
 
-def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]], *, short: bool) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -176,7 +176,7 @@ def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None
         for entry in (entry for entry in entries if entry["kind"] == kind):
             origin = (f"\n{entry['provenance']}: {entry['source']}", "dim")
             table.add_row(Text(entry["name"], "bold"), Text.assemble(entry["summary"], origin))
-            for option in entry["options"]:
+            for option in () if short else entry["options"]:
                 default = f"{option['name']}={option['default']}"
                 table.add_row(Text(f"  :{default}", "dim"), option["help"])
         out.print(table)

@@ -23,6 +23,7 @@ from slowstart.commands.options import (  # noqa: TC001 (Typer reads them)
     Threads,
 )
 from slowstart.errors import InputError
+from slowstart.fidelity import STUDY
 from slowstart.report.progress import Meter
 
 EPILOG = """\b
@@ -102,7 +103,7 @@ def study(
         elif not quiet:
             listing.show(found)
         return 0
-    if name == fidelity.STUDY:
+    if name == STUDY:
         if stack or only or force or switch_hystart or threads or traces or calibrate:
             raise InputError(
                 f"{name} runs both stacks over its own grid: leave out --stack, --only, --force, "

@@ -15,6 +15,7 @@ import typer
 from slowstart._native import enter_user_namespace
 from slowstart.commands.options import Json, Quiet  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError, RunError
+from slowstart.fidelity import STUDY
 from slowstart.report.progress import Meter
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ root). -o keeps the kernel's captures.
 \b
 Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
 """
-STUDY = "linux-fidelity"
 _FOLDER = "fidelity"
 _QUICK_RUNS, _RUNS = 3, 5
 # Estimated from measurements on two busy cores: 464 kernel runs, which are in real time, in 50

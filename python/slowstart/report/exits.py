@@ -297,9 +297,11 @@ def explain(
         flow: A row of the table of flows.
         path: The facts of its path.
         cost: The row of :func:`costs` of its algorithm, if it is known.
-        runs: The number of runs behind ``cost``.
+        runs: The number of runs behind ``cost``. With several, ``flow`` is one of the first.
     """
     name = flow["name"]
+    if runs > 1:
+        name = f"In the first run, {name}"
     if flow["exit_s"] is None:
         text = f"{name} did not leave slow start before its data ended."
         return text + _costs(flow, cost, runs)
@@ -340,13 +342,27 @@ def _costs(flow: Mapping[str, Any], cost: Mapping[str, Any] | None, runs: int) -
         return ""
     value = cost["cost_s"]
     transfer = f"the {tables.size(flow['bytes_acked'])} transfer"
-    over = f" (median of {cost['n']} of {cost['of']} flows)" if runs > 1 else ""
+    if runs > 1:
+        return _median_cost(cost, transfer)
     if abs(value) < _NOTHING_S:
-        return f" An ideal exit ({cost['against']}) would have taken as long for {transfer}{over}."
+        return f" An ideal exit ({cost['against']}) would have taken as long for {transfer}."
     verb = "cost" if value > 0 else "saved"
     return (
         f" Compared with an ideal exit ({cost['against']}), this {verb} "
-        f"{tables.seconds(abs(value))} of {transfer}{over}."
+        f"{tables.seconds(abs(value))} of {transfer}."
+    )
+
+
+def _median_cost(cost: Mapping[str, Any], transfer: str) -> str:
+    """The cost over several runs, in a sentence apart from that on the first run."""
+    value, against = cost["cost_s"], cost["against"]
+    flows = f"Median over {cost['n']} of {cost['of']} flows"
+    if abs(value) < _NOTHING_S:
+        return f" {flows}: {transfer} takes as long as with an ideal exit ({against})."
+    more = "longer" if value > 0 else "less"
+    return (
+        f" {flows}: {transfer} takes {tables.seconds(abs(value))} {more} than with an ideal exit "
+        f"({against})."
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from slowstart import traces as recorded
 from slowstart._native import run_batch
 from slowstart.errors import InputError
+from slowstart.fidelity import STUDY as FIDELITY
 from slowstart.studies.analysis import load_analysis
 from slowstart.studies.calibration import (
     Allowed,
@@ -136,7 +137,7 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
     if str(name) not in names():
         folder = Path(name)
         if not (folder / STUDY).is_file():
-            raise InputError(f"there is no study {name}{nearest(str(name), names())}")
+            raise InputError(f"there is no study {name}{nearest(str(name), [*names(), FIDELITY])}")
     root = Node.read(folder / STUDY)
     root.only("title", "document", "publication", "claimed", "summary", "minutes", "answer",
               "experiment", "figure", "headline")  # fmt: skip

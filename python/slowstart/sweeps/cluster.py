@@ -108,7 +108,7 @@ def _connect(address: str) -> Any:
     try:
         from distributed import Client as Connection
     except ModuleNotFoundError:
-        raise InputError("--on needs Dask: pip install 'slowstart[cluster]'") from None
+        raise InputError("--on needs Dask: pip install dask distributed") from None
     if re.fullmatch(r"(tcp|tls|ws|wss)://[^\s/]+:\d+", address) is None:
         raise InputError(f"--on {address}: write the address of a Dask scheduler, tcp://host:port")
     try:
