@@ -7,8 +7,8 @@
 use network::router::RouterSupport;
 use tables::{Described, Key, Kind, Stack, Table, Usual, Value};
 use units::Instant;
+use workload::KnownTraffic;
 
-use crate::kinds::KnownTraffic;
 use crate::model::{
     Application, DEFAULT_TIME_LIMIT, Direction, Ends, Flow, FlowSettings, PathModel, Scenario,
     Traffic,
