@@ -100,11 +100,11 @@ def test_kernels_reject_it(command: Command, busy: Path, tmp_path: Path) -> None
     done = command(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "slowstart: traffic `web`: background traffic of kind web is available in simulations "
-        "only, not on the kernel: leave out this `[[traffic]]`\n"
+        'slowstart: traffic `web`: `kind = "web"` is not supported on the kernel: background '
+        "traffic of this kind is available in simulations only\n"
     )
     assert not (tmp_path / "out").exists()
     done = command("emulate", str(busy), "--", "true")
     assert done.returncode == 2
-    message = "background traffic is available in simulations only, not on an emulated path"
+    message = "`[[traffic]]` is not supported on an emulated path: background traffic is available"
     assert message in done.stderr

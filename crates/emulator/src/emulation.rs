@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use measure::Histogram;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
-use scenario::PathModel;
+use scenario::{PathModel, stacks};
 use units::{Duration, Instant};
 
 use crate::access::AccessDelays;
@@ -270,41 +270,8 @@ impl Emulation {
         mut options: EmulationOptions,
     ) -> Result<Prepared<'_>, EmulatorError> {
         check_addresses(options.addresses)?;
-        if path.has_routers() {
-            return Err(EmulatorError::Invalid(
-                "an emulated path is one link in each direction, whose routers have no explicit support: leave out \
-                 `router_support` and `[[path.router]]`"
-                    .to_owned(),
-            ));
-        }
-        if !path.traffic.is_empty() {
-            return Err(EmulatorError::Invalid(
-                "background traffic is available in simulations only, not on an emulated path: \
-                 leave out `[[traffic]]`"
-                    .to_owned(),
-            ));
-        }
-        if path.cloud.is_some() {
-            return Err(EmulatorError::Invalid(
-                "an ad-hoc network or a constellation is available in simulations only, not on an \
-                 emulated path: leave out `[network]`"
-                    .to_owned(),
-            ));
-        }
-        let is_alone = path.links.is_empty() && path.nodes.is_empty();
-        if !is_alone || !path.proxies.is_empty() {
-            return Err(EmulatorError::Invalid(
-                "a network of several links is available in simulations only, not on an emulated \
-                 path: leave out `[[node]]` and `[[link]]`"
-                    .to_owned(),
-            ));
-        }
-        if !path.hosts.is_empty() {
-            return Err(EmulatorError::Invalid(
-                "hosts behind access links are available in simulations only, not on an emulated \
-                 path: leave out `[[hosts]]`"
-                    .to_owned(),
-            ));
+        if let Some(sentence) = scenario::refusal_of_path(&stacks::EMULATED, path) {
+            return Err(EmulatorError::Invalid(sentence));
         }
         // The most likely failure comes first, so that the error is about it.
         drop(device::open()?);

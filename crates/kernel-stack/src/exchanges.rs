@@ -20,7 +20,6 @@ use workload::{Act, Dialogue, Exchange, Scripted, Side};
 use crate::error::StackError;
 use crate::hosts::{CHUNK, poll};
 use crate::shared::{LONGEST_WAIT, PORT, Shared};
-use crate::support::MOST_DELAYS;
 use crate::sys;
 
 /// The address of the clients: the last one of their network.
@@ -30,6 +29,8 @@ const SERVERS: [u8; 3] = [10, 78, 255];
 /// The client's port of the first connection.
 const FIRST_PORT: u16 = 10_000;
 const MOST_CONNECTIONS: usize = 50_000;
+/// Each access delay has an address of the servers.
+const MOST_DELAYS: usize = 254;
 
 /// One table.
 #[derive(Clone, Debug)]

@@ -6,19 +6,12 @@
 //! ([`Sampler::TcpProbe`]); otherwise TCP_INFO is polled once a millisecond. The network's side
 //! (drops, queue, true capacity) is known because the network is ours.
 //!
-//! | setting | how the kernel gets it |
-//! | --- | --- |
-//! | `algorithm` | TCP_CONGESTION, by the table in `names`; extended by [`StackOptions::names`] |
-//! | `initial_window`, `ecn` | metrics of the flow's own route (`initcwnd`, `features ecn`) |
-//! | `ack_policy = "every-segment"` | a metric of the reverse route (`quickack`) |
-//! | `extra_delay` | the emulator delays what is sent to the flow's own address by both directions' delays |
-//! | `pacing` | SO_MAX_PACING_RATE at its largest value, which limits nothing: TCP's own timer paces, and no `fq` is needed |
-//! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
-//! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
-//! | `[[traffic]]` whose connections follow a workload | sockets of their own, clients at the receiver's side (`exchanges`); other traffic is refused |
-//! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the run (`kernel::Guest`), or loaded before by an administrator |
-//! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine during the run (`hystart`) |
-//! | `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, `misbehavior`, `mss`, other algorithms | refused |
+//! [`scenario::stacks::LINUX`] lists the keys of a scenario that it supports, with how the kernel
+//! gets each; the guide to the real kernel prints this list. Any other key is refused before
+//! anything is created.
+//!
+//! Where no program can be loaded, `cubic+standard` runs with HyStart switched off for the whole
+//! machine, if that is allowed (`hystart`).
 //!
 //! ## Deviations
 //!
@@ -53,7 +46,6 @@ mod plan;
 mod run;
 mod sampler;
 mod shared;
-mod support;
 mod sys;
 
 pub use error::StackError;

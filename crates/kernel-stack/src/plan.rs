@@ -3,13 +3,12 @@
 
 use emulator::routes::Metrics;
 use kernel::Wanted;
-use scenario::{AckPolicy, Application, Autotuning, Flow, FlowSettings, LossDetection, Scenario};
+use scenario::{AckPolicy, Application, Flow, FlowSettings, Scenario, stacks};
 use units::{Bytes, Duration, Instant};
 
 use crate::error::StackError;
 use crate::names::{self, Kind};
 use crate::options::StackOptions;
-use crate::support;
 
 /// The kernel's initial window (`TCP_INIT_CWND`), which needs no setting.
 const INITIAL_WINDOW: u32 = 10;
@@ -17,6 +16,8 @@ const INITIAL_WINDOW: u32 = 10;
 const TSO_SEGMENTS: u32 = 45;
 /// Each flow has its own address on both sides, from networks of 2^16.
 const MOST_FLOWS: usize = 65_534;
+/// Beside traffic, so that no address is used twice.
+const MOST_FLOWS_BESIDE: usize = 60_000;
 
 /// Whether HyStart of the kernel's CUBIC must be on or off for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,20 +85,18 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(scenario: &Scenario, options: &StackOptions) -> Result<Self, StackError> {
         let silent = scenario.flows.is_empty() && scenario.path.traffic.is_empty();
-        if silent || scenario.flows.len() > MOST_FLOWS {
+        let most = if scenario.path.traffic.is_empty() {
+            MOST_FLOWS
+        } else {
+            MOST_FLOWS_BESIDE
+        };
+        if silent || scenario.flows.len() > most {
             let count = scenario.flows.len();
             return refuse(format!(
-                "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
+                "the kernel runs 1 to {most} flows in one scenario, not {count}"
             ));
         }
-        if scenario.path.cloud.is_some() {
-            return refuse(
-                "a kernel runs over an emulated path, and an ad-hoc network or a constellation is \
-                 available in simulations only: leave out `[network]`"
-                    .to_owned(),
-            );
-        }
-        if let Some(sentence) = support::refusal(scenario) {
+        if let Some(sentence) = scenario::refusal(&stacks::LINUX, scenario) {
             return refuse(sentence);
         }
         let offer = Offer {
@@ -132,25 +131,12 @@ impl Plan {
             }
         });
         let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
-        let traffic_flows = scenario.path.traffic.iter().map(|traffic| &traffic.flow);
-        let all: Vec<&Flow> = scenario.flows.iter().chain(traffic_flows).collect();
-        let first = all[0];
-        // A setting of a whole namespace must be the same for all flows.
-        if !all_same(&all, |flow| u64::from(flow.restart_after_idle)) {
-            return refuse(
-                "`restart_after_idle` must be the same for all flows on the kernel".into(),
-            );
-        }
-        if !all_same(&all, |flow| flow.receive_buffer.get()) {
-            return refuse(
-                "`receive_buffer` must be the same for all flows on the kernel, whose autotuning \
-                 has one limit"
-                    .into(),
-            );
-        }
-        if !all_same(&all, |flow| u64::from(flow.tso_segments)) {
-            return refuse("`tso_segments` must be the same for all flows on the kernel".into());
-        }
+        let mut traffic_flows = scenario.path.traffic.iter().map(|traffic| &traffic.flow);
+        // Settings of a namespace are the same for all flows.
+        let first = match scenario.flows.first().or_else(|| traffic_flows.next()) {
+            Some(flow) => flow.settings,
+            None => FlowSettings::USUAL,
+        };
         let limit = scenario.duration.unwrap_or(scenario.time_limit);
         Ok(Self {
             flows,
@@ -191,12 +177,6 @@ fn refuse<T>(sentence: String) -> Result<T, StackError> {
     Err(StackError::Unsupported(sentence))
 }
 
-fn all_same(flows: &[&Flow], setting: impl Fn(&Flow) -> u64) -> bool {
-    let mut settings = flows.iter().map(|flow| setting(flow));
-    let first = settings.next();
-    settings.all(|other| Some(other) == first)
-}
-
 fn plan_flow(
     index: usize,
     flow: &Flow,
@@ -205,56 +185,6 @@ fn plan_flow(
     hystart: &mut HyStart,
 ) -> Result<FlowPlan, StackError> {
     let name = &flow.name;
-    if flow.ends != scenario::Ends::default() {
-        return refuse(format!(
-            "flow `{name}`: `from` and `to` are not supported on the kernel, where all flows share \
-             one path"
-        ));
-    }
-    if flow.syn_window != Flow::new(*flow.algorithm).syn_window {
-        return refuse(format!(
-            "flow `{name}`: `syn_window` is not supported: the kernel chooses the window of its \
-             SYN-ACK"
-        ));
-    }
-    if let Application::Pausing { .. } = flow.application {
-        return refuse(format!(
-            "flow `{name}`: `pause` is not supported on the kernel, because an application does \
-             not learn when all data are acknowledged; `every` is supported"
-        ));
-    }
-    if flow.small_queue.is_some() {
-        return refuse(format!(
-            "flow `{name}`: `small_queue` is not supported: the kernel uses its own TCP small \
-             queues"
-        ));
-    }
-    if !flow.sack {
-        return refuse(format!(
-            "flow `{name}`: `sack = false` is not supported: the kernel's flows use SACK"
-        ));
-    }
-    if flow.autotuning != Autotuning::default() {
-        return refuse(format!(
-            "flow `{name}`: `autotuning` is not supported: the kernel has its own autotuning"
-        ));
-    }
-    if flow.loss_detection != LossDetection::Rack || !flow.byte_counting {
-        return refuse(format!(
-            "flow `{name}`: `loss_detection` and `byte_counting` are not supported: the kernel has \
-             its own"
-        ));
-    }
-    if flow.misbehavior.is_some() {
-        return refuse(format!(
-            "flow `{name}`: `misbehavior` is not supported: the kernel's receivers comply"
-        ));
-    }
-    if flow.mss != FlowSettings::USUAL.mss {
-        return refuse(format!(
-            "flow `{name}`: `mss` is not supported: the kernel derives its own from the device"
-        ));
-    }
     if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {
         return refuse(format!(
             "flow `{name}`: `tso_segments = {}` is not supported: the kernel's TSO packets hold 1 \
@@ -345,4 +275,73 @@ fn plan_flow(
             ..Metrics::default()
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// The plan of a scenario: `keys` before its path, `flow` in its flow.
+    fn plan(keys: &str, flow: &str) -> String {
+        let text = format!(
+            "{keys}\n[path]\nrate = '10 Mbit/s'\nrtt = '20 ms'\n[[flow]]\nname = 'f'\n{flow}\n"
+        );
+        let scenario = Scenario::parse(&text, "f.toml", Path::new("")).unwrap();
+        let options = StackOptions {
+            guests: false,
+            available: Some(vec!["cubic".to_owned(), "reno".to_owned()]),
+            ..StackOptions::default()
+        };
+        let plan = Plan::new(&scenario, &options).unwrap_or_else(|error| panic!("{error}"));
+        format!("{plan:?}")
+    }
+
+    #[test]
+    fn each_declared_key_changes_the_plan() {
+        const USUAL: &str = "algorithm = 'cubic'\nsize = '1 MB'";
+        let usual = plan("", USUAL);
+        let mut judged = 0;
+        let of_flows = |name: &str| matches!(name, "scenario" | "flow" | "application");
+        let tables = stacks::LINUX.tables.iter();
+        for (table, known) in tables.filter(|(name, _)| of_flows(name)) {
+            for held in *known {
+                let write = "application = { write = '1 kB', ";
+                let flow = match (*table, held.key) {
+                    // Others are about what traffic there is.
+                    ("scenario", "flow" | "traffic") => continue,
+                    ("scenario", key) => {
+                        let changed = plan(&format!("{key} = '1 s'"), USUAL);
+                        assert_ne!(changed, usual, "{key}");
+                        continue;
+                    }
+                    ("flow", "algorithm") => "algorithm = 'reno'\nsize = '1 MB'".to_owned(),
+                    ("flow", "size") => "algorithm = 'cubic'\nsize = '2 MB'".to_owned(),
+                    ("flow", "duration") => "algorithm = 'cubic'\nduration = '2 s'".to_owned(),
+                    ("flow", "application") | ("application", "write" | "every") => {
+                        format!("{USUAL}\n{write}every = '10 ms' }}")
+                    }
+                    ("application", "rate") => {
+                        format!("{USUAL}\napplication = {{ rate = '1 Mbit/s' }}")
+                    }
+                    (_, key) => {
+                        let value = match key {
+                            "start" | "extra_delay" => "'5 ms'",
+                            "initial_window" | "tso_segments" => "4",
+                            "receive_buffer" => "'1 MB'",
+                            "pacing" | "ecn" => "true",
+                            "restart_after_idle" => "false",
+                            "ack_policy" => "'every-segment'",
+                            _ => panic!("give a value of `{key}`, which the kernel declares"),
+                        };
+                        format!("{USUAL}\n{key} = {value}")
+                    }
+                };
+                assert_ne!(plan("", &flow), usual, "{table}: {}", held.key);
+                judged += 1;
+            }
+        }
+        assert!(judged >= 16, "{judged}");
+    }
 }

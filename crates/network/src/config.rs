@@ -36,12 +36,15 @@ described! {
         /// states.
         loss: LossConfig = LossConfig::None =>
             Key::of(Kind::Any(&[Kind::PERCENT, Kind::Table(GilbertElliott::TABLE)]))
-                .usually("none");
+                .usually("none")
+                .everywhere();
         /// Propagation delay.
         delay: Duration = Duration::ZERO => Key::of(Kind::DELAY);
         /// Largest addition to the delay (uniform), or a table; jitter never reorders packets.
         jitter: Option<JitterConfig> = None =>
-            Key::of(Kind::Any(&[Kind::DELAY, Kind::Table(JitterKeys::TABLE)])).usually("none");
+            Key::of(Kind::Any(&[Kind::DELAY, Kind::Table(JitterKeys::TABLE)]))
+                .usually("none")
+                .everywhere();
     }
 }
 impl Rules for LinkConfig {}

@@ -33,6 +33,8 @@ mod quantity;
 mod resolved;
 mod router;
 mod schema;
+pub mod stacks;
+mod support;
 mod tables;
 mod topology;
 mod trace_file;
@@ -55,6 +57,7 @@ pub use quantity::{
     parse_probability, parse_rate, parse_size,
 };
 pub use schema::{known_tables, models};
+pub use support::{Use, refusal, refusal_of_path, supports, uses};
 pub use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
 pub use trace_file::{read_bytes, read_text};
 pub use wireless::CloudConfig;

@@ -107,7 +107,7 @@ fn traffic_that_the_kernel_cannot_run_is_refused() {
     for (table, expected) in [
         (
             "kind = 'bulk'",
-            "kind bulk is available in simulations only",
+            "traffic of this kind is available in simulations only",
         ),
         (
             "kind = 'http10'\narrivals = '1 /s'\ndirection = 'reverse'",
@@ -115,11 +115,11 @@ fn traffic_that_the_kernel_cannot_run_is_refused() {
         ),
         (
             "kind = 'http10'\narrivals = '1 /s'\ninitial_window = 3",
-            "leave out the others",
+            "`initial_window` is not supported on the kernel",
         ),
         (
             "kind = 'adaptive-video'\nbitrates = '1 Mbit/s'\nspread = '100 ms'",
-            "an adaptive video is available",
+            "`kind = \"adaptive-video\"` is not supported on the kernel",
         ),
     ] {
         let sentence = refused(table);

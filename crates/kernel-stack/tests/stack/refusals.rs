@@ -36,10 +36,10 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             vec![flow("cubic+oracle", 1000)],
             "`cubic+oracle` needs the simulator's knowledge of the path",
         ),
-        (vec![from_a_host], "`from` and `to` are not supported"),
+        (vec![from_a_host], "`from` is not supported on the kernel"),
         (
             vec![with(reno(), |of| of.sack = false)],
-            "`sack = false` is not supported",
+            "`sack` is not supported on the kernel: the kernel's flows use SACK",
         ),
         (
             vec![with(reno(), |of| of.tso_segments = 64)],
@@ -85,8 +85,8 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     let busy = stack::supports(&Scenario::new(busy, vec![reno()]), &plain).unwrap_err();
     assert_eq!(
         busy.to_string(),
-        "traffic `bulk`: background traffic of kind bulk is available in simulations only, not on \
-         the kernel: leave out this `[[traffic]]`"
+        "traffic `bulk`: `kind = \"bulk\"` is not supported on the kernel: background traffic of this \
+         kind is available in simulations only"
     );
     // Congestion controls that this project loads into the kernel may or may not be loaded.
     let own = StackOptions {

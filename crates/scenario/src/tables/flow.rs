@@ -11,15 +11,15 @@ const AT: Kind = Kind::Time(Duration::ZERO, MAX_DURATION);
 const TRANSFER: Kind = Kind::Size(Bytes::new(1), MAX_SIZE);
 
 const FIRST: &[Key] = keys! {
-    "name": Kind::Text(MAX_NAME), or "the algorithm", "Name in results.";
+    "name": Kind::Text(MAX_NAME), or "the algorithm", "Name in results." everywhere;
     "algorithm": Kind::Text(u32::MAX), needed "cubic+search",
         "`avoidance+startup[:option=value,...]`, as `slowstart list algorithms` shows.";
     "size": TRANSFER, or "unlimited", "Bytes to send.";
     "duration": Kind::SPAN, or "until the run's `duration`",
         "Time for which it has data to send, from its start.";
     "start": AT, is "0 s", "Time at which its SYN leaves.";
-    "count": Kind::Integer(1, MAX_FLOWS as u64), is "1", "Number of such flows.";
-    "stagger": AT, is "0 s", "Time from the start of one of them to the start of the next.";
+    "count": Kind::Integer(1, MAX_FLOWS as u64), is "1", "Number of such flows." everywhere;
+    "stagger": AT, is "0 s", "Time from the start of one of them to the start of the next." everywhere;
 };
 
 const LAST: &[Key] = keys! {

@@ -46,15 +46,15 @@ const RADIO: Kind = Kind::Any(&[
 ]);
 
 table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
-    "name": NAME, or "the file's name", "Name in results.";
-    "summary": SUMMARY, or "", "One line about it.";
-    "runs": Kind::Integer(1, MAX_RUNS), is "1", "Number of runs, each with its own seed.";
-    "seed": Kind::Integer(0, MAX_SEED), is "1", "Seed of the first run.";
+    "name": NAME, or "the file's name", "Name in results." everywhere;
+    "summary": SUMMARY, or "", "One line about it." everywhere;
+    "runs": Kind::Integer(1, MAX_RUNS), is "1", "Number of runs, each with its own seed." everywhere;
+    "seed": Kind::Integer(0, MAX_SEED), is "1", "Seed of the first run." everywhere;
     "duration": Kind::SPAN, or "when all flows are done", "Time at which every run stops.";
     "time_limit": Kind::SPAN, is "600 s",
         "Safety limit: a run that reaches it is stopped and reported as incomplete.";
     "path": Kind::Table(&PATH), sometimes "{ preset = \"wired\" }, or a table [path]" "needed, or `network`",
-        "The path that packets take.";
+        "The path that packets take." everywhere;
     "network": NETWORK, or "none",
         "An ad-hoc network or a constellation, in place of the path or joined to it by links.";
     "flow": Kind::Tables(&FLOW, MAX_FLOWS), or "none",
@@ -76,34 +76,34 @@ table! { PATH = "path", "[path]",
 }
 
 const PATH_FIRST: &[Key] = keys! {
-    "name": NAME, or "the scenario's name, or the file's", "Name in results.";
-    "summary": SUMMARY, or "", "One line about it.";
-    "preset": Kind::Text(MAX_NAME), or "", "A path by name, whose keys the others replace.";
+    "name": NAME, or "the scenario's name, or the file's", "Name in results." everywhere;
+    "summary": SUMMARY, or "", "One line about it." everywhere;
+    "preset": Kind::Text(MAX_NAME), or "", "A path by name, whose keys the others replace." everywhere;
     "rate": SERVICE, or "needed, or trace, preset",
         "Rate of the bottleneck: fixed, varying or a model of an access network (tables), or \
-         steps that repeat (array).";
+         steps that repeat (array)." everywhere;
     "trace": RECORDED, or "",
         "A recorded rate in place of `rate`: a Mahimahi trace, or lines of time in s and rate in \
-         Mbit/s. The file name is relative to this file.";
+         Mbit/s. The file name is relative to this file." everywhere;
     "rtt": Kind::DELAY, or "needed, or delay",
-        "Base round-trip time, half of it in each direction.";
+        "Base round-trip time, half of it in each direction." everywhere;
     "delay": PROPAGATION, or "",
         "One-way propagation delay of each direction: a time or a recorded delay, which takes no \
-         jitter beside it.";
-    "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the bottleneck.";
+         jitter beside it." everywhere;
+    "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the bottleneck." everywhere;
 };
 
 const PATH_LAST: &[Key] = keys! {
     "aqm": DISCIPLINE, is "drop-tail",
-        "Queue discipline: which packets are dropped or marked before the buffer is full.";
+        "Queue discipline: which packets are dropped or marked before the buffer is full." everywhere;
     "ecn": Kind::Switch, is "false",
         "Whether the queue marks ECN-capable packets instead of dropping them; needs codel, \
-         fq-codel, pie or red.";
+         fq-codel, pie or red." everywhere;
     "overhead": OVERHEAD, or "\"14 bytes\"; none with a trace",
-        "Bytes that the link counts for each packet beside IP, in both directions.";
-    "forward": Kind::Table(&DIRECTION), or "", "The direction from senders to receivers.";
+        "Bytes that the link counts for each packet beside IP, in both directions." everywhere;
+    "forward": Kind::Table(&DIRECTION), or "", "The direction from senders to receivers." everywhere;
     "reverse": Kind::Table(&DIRECTION), or "no rate limit, no loss",
-        "The direction from receivers to senders: the path of the ACKs.";
+        "The direction from receivers to senders: the path of the ACKs." everywhere;
     "router_support": ROUTERS_HELP, is "none",
         "What the router in front of the bottleneck does for flows that ask it.";
     "router": Kind::Tables(&ROUTER, MAX_ROUTERS), or "none",
@@ -115,7 +115,7 @@ const PATH_LAST: &[Key] = keys! {
         "Hosts at its ends, as `[[hosts]]` of the file.";
     "rrc": RADIO, or "a radio that is always ready",
         "What the radio of lte, 5g, cell-reduced (table rrc) or hsdpa (table rrc-umts) does while \
-         it is idle: the state at the start of a run, or a table.";
+         it is idle: the state at the start of a run, or a table." everywhere;
 };
 
 /// What a direction of the path and other links have in common.

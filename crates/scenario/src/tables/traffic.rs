@@ -19,7 +19,7 @@ const ODD: &[&str] = &["small_queue", "extra_delay", "misbehavior"];
 
 const FIRST: &[Key] = keys! {
     "name": Kind::Text(MAX_NAME), or "the kind, with a number from the second on",
-        "Name in results; unique.";
+        "Name in results; unique." everywhere;
     "kind": Kind::Words(WORDS), needed "web", "What it sends.";
     "direction": Kind::Words(&["forward", "reverse"]), is "forward",
         "Direction of its data: that of the flows' data, or that of their ACKs. Where both sides of \
@@ -42,7 +42,7 @@ const LAST: &[Key] = keys! {
         "The hosts that receive, by the name of their table [[hosts]], which connections take in \
          turn; or a node. Where both sides write, these are the initiators.";
     "start": AT, is "0 s", "Time at which it starts, counted as the flows' starts are.";
-    "warm_up": AT, is "0 s", "Time for which it runs before the flows' starts are counted.";
+    "warm_up": AT, is "0 s", "Time for which it runs before the flows' starts are counted." everywhere;
     "duration": Kind::SPAN, or "until the run is over; for on-off an hour",
         "Time for which it lasts. Connections that are open then go on, except those of bulk and video.";
     "list_flows": Kind::Switch, is "false",

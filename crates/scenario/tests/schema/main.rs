@@ -10,7 +10,8 @@ mod words;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use scenario::{KnownTraffic, PRESETS, PathModel, known_tables, models};
+use scenario::stacks::STACKS;
+use scenario::{KnownTraffic, PRESETS, PathModel, known_tables, models, supports};
 use tables::{Key, Kind, Table, Usual};
 
 use json::{Json, List, Object, Raw, defined, number, text, words};
@@ -72,7 +73,14 @@ fn kind(kind: &Kind) -> Vec<(&'static str, Json)> {
     }
 }
 
-fn property(key: &Key) -> Json {
+/// The stacks that support a key; `None` if all do.
+fn stacks(table: &Table, key: &Key) -> Option<Vec<&'static str>> {
+    let supporting = STACKS.iter().filter(|stack| supports(stack, table, key));
+    let names: Vec<&str> = supporting.map(|stack| stack.name).collect();
+    (names.len() < STACKS.len()).then_some(names)
+}
+
+fn property(table: &Table, key: &Key) -> Json {
     let mut entries = kind(&key.kind);
     let mut doc = line(key.doc);
     let range = match key.kind {
@@ -90,6 +98,9 @@ fn property(key: &Key) -> Json {
         }
         _ => {}
     }
+    if let Some(stacks) = stacks(table, key) {
+        let _ = write!(doc, " Stacks: {}.", stacks.join(", "));
+    }
     entries.insert(0, ("description", text(&doc)));
     Object(entries)
 }
@@ -106,7 +117,7 @@ fn object(table: &Table, is_model: bool) -> Json {
         properties.push(("model", Object(vec![("const", text(table.name))])));
     }
     for key in table.keys {
-        let mut property = property(key);
+        let mut property = property(table, key);
         if let ("preset", Object(entries)) = (key.name, &mut property) {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             entries.truncate(1);
@@ -239,8 +250,18 @@ fn schema() -> String {
 
 /// The rows of a table in the reference.
 fn rows(table: &Table) -> String {
-    let mut out = String::from("| key | meaning | default |\n| --- | --- | --- |\n");
+    let is_limited = table.keys.iter().any(|key| stacks(table, key).is_some());
+    let mut out = String::from(if is_limited {
+        "| key | meaning | default | stacks |\n| --- | --- | --- | --- |\n"
+    } else {
+        "| key | meaning | default |\n| --- | --- | --- |\n"
+    });
     for key in table.keys {
+        let stacks = match stacks(table, key) {
+            _ if !is_limited => String::new(),
+            None => " all |".to_owned(),
+            Some(names) => format!(" {} |", names.join(", ")),
+        };
         let usual = match (default(key), key.usual) {
             (Some((value, true)), _) => format!("`\"{value}\"`"),
             (Some((value, false)), _) => format!("`{value}`"),
@@ -261,7 +282,7 @@ fn rows(table: &Table) -> String {
         };
         let _ = writeln!(
             out,
-            "| `{}` | {}{values}{range} | {usual} |",
+            "| `{}` | {}{values}{range} | {usual} |{stacks}",
             key.name,
             line(key.doc)
         );
@@ -276,6 +297,40 @@ fn kinds_of_traffic() -> String {
         let keys: Vec<String> = kind.own_keys().map(|key| format!("`{key}`")).collect();
         let (name, summary) = (kind.name, kind.summary);
         let _ = writeln!(out, "| `{name}` | {summary} | {} |", keys.join(", "));
+    }
+    out
+}
+
+/// How a stack implements the keys that it declares, and why it lacks others.
+fn support(name: &str) -> String {
+    let stack = STACKS.iter().find(|stack| stack.name == name);
+    let stack = stack.unwrap_or_else(|| panic!("there is no stack {name}"));
+    let tables = known_tables();
+    let title = |name: &'static str| {
+        let table = tables.iter().find(|table| table.name == name);
+        table.map_or(name, |table| table.title)
+    };
+    let mut out = String::from("| table | key | how |\n| --- | --- | --- |\n");
+    for (table, known) in stack.tables {
+        for held in *known {
+            let words: Vec<String> = held.words.iter().map(|word| format!("`{word}`")).collect();
+            let words = match words.is_empty() {
+                true => String::new(),
+                false => format!("; only {}", words.join(", ")),
+            };
+            let shared = if held.is_shared {
+                "; one value for all flows"
+            } else {
+                ""
+            };
+            let (table, key, how) = (title(table), held.key, held.how);
+            let _ = writeln!(out, "| {table} | `{key}` | {how}{words}{shared} |");
+        }
+    }
+    out.push_str("\n| table | refused | reason |\n| --- | --- | --- |\n");
+    for lack in stack.lacks {
+        let table = title(lack.table);
+        let _ = writeln!(out, "| {table} | `{}` | {} |", lack.key, lack.reason);
     }
     out
 }
@@ -297,6 +352,7 @@ fn with_tables(text: &str) -> String {
         let rows = match (table, name) {
             (Some(table), _) => rows(table),
             (None, "kinds of traffic") => kinds_of_traffic(),
+            (None, name) if name.starts_with("stack ") => support(&name["stack ".len()..]),
             (None, _) => panic!("there is no table {name}"),
         };
         let _ = write!(out, "{before}<!-- keys: {name} -->\n\n{rows}\n<!-- end -->");
@@ -342,7 +398,8 @@ fn the_reference_has_the_tables_of_the_code() {
     let networks = std::fs::read_dir(reference().join("networks")).expect("a folder");
     let pages = networks.map(|entry| entry.expect("an entry").path());
     let mut whole = String::new();
-    for page in pages.chain([reference().join("scenario.md")]) {
+    let others = ["scenario.md", "../guides/real-kernel.md"].map(|page| reference().join(page));
+    for page in pages.chain(others) {
         let text = std::fs::read_to_string(&page).expect("a page");
         settle(&page, &with_tables(&text));
         whole.push_str(&text);

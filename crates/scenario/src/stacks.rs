@@ -1,0 +1,203 @@
+//! The stacks that run scenarios, each with the keys that it supports: one constant per stack.
+//!
+//! To add a stack, write its [`Stack`] here and add it to [`STACKS`]. List the tables of which it
+//! knows only some keys, usually `flow` and `application`, with how it implements each key; give the
+//! reason of a key that users may miss. Then call [`crate::refusal`] before a run. The reference
+//! and the test `support` follow from this.
+
+use tables::{Held, Lack, Stack};
+
+/// Every stack that `--stack` names.
+pub const STACKS: &[&Stack] = &[&SIMULATED, &LINUX, &LINUX_VM];
+
+/// The simulated TCP over simulated paths: every key.
+pub const SIMULATED: Stack = Stack {
+    name: "simulated",
+    place: "in simulations",
+    tables: &[],
+    lacks: &[],
+};
+
+/// A path between two network namespaces, without flows: `slowstart emulate`.
+pub const EMULATED: Stack = Stack {
+    name: "emulated",
+    place: "on an emulated path",
+    tables: &[("scenario", &[]), ("path", &[])],
+    lacks: EMULATED_LACKS,
+};
+
+/// The TCP of the running kernel over an emulated path.
+pub const LINUX: Stack = Stack {
+    name: "linux",
+    place: "on the kernel",
+    tables: &[
+        ("scenario", SCENARIO),
+        (
+            "path",
+            &[Held::new("traffic", "as `[[traffic]]` of the file")],
+        ),
+        ("flow", FLOW),
+        ("application", APPLICATION),
+        ("traffic", TRAFFIC),
+    ],
+    lacks: LINUX_LACKS,
+};
+
+/// The TCP of a kernel in a virtual machine, which runs a scenario as the running kernel does.
+pub const LINUX_VM: Stack = Stack {
+    name: "linux-vm",
+    ..LINUX
+};
+
+/// Why an emulated path lacks a key.
+const EMULATED_LACKS: &[Lack] = &[
+    lack(
+        "scenario",
+        "traffic",
+        "background traffic is available in simulations only",
+    ),
+    lack(
+        "scenario",
+        "network",
+        "an ad-hoc network or a constellation is available in simulations only",
+    ),
+    SEVERAL_NODES,
+    SEVERAL_LINKS,
+    HOSTS,
+    ROUTER_SUPPORT,
+    ROUTERS,
+];
+
+const SEVERAL_NODES: Lack = lack("scenario", "node", NETWORK);
+const SEVERAL_LINKS: Lack = lack("scenario", "link", NETWORK);
+const NETWORK: &str = "a network of several links is available in simulations only";
+const HOSTS: Lack = lack(
+    "scenario",
+    "hosts",
+    "hosts behind access links are available in simulations only",
+);
+const ROUTER_SUPPORT: Lack = lack("path", "router_support", ONE_LINK);
+const ROUTERS: Lack = lack("path", "router", ONE_LINK);
+const ONE_LINK: &str =
+    "an emulated path is one link in each direction, whose routers have no explicit support";
+
+/// What runs a scenario.
+const SCENARIO: &[Held] = &[
+    Held::new("flow", "a pair of real sockets for each flow"),
+    Held::new(
+        "traffic",
+        "real sockets; clients at the receiver's side, servers at the sender's",
+    ),
+    Held::new("duration", "all connections are reset at this time"),
+    Held::new("time_limit", "as `duration`; its flows are incomplete"),
+];
+
+const FLOW: &[Held] = &[
+    Held::new("algorithm", "TCP_CONGESTION; see the table of algorithms"),
+    Held::new("size", "bytes that the sender writes"),
+    Held::new("duration", "the sender stops to write"),
+    Held::new("start", "time of the connect() call"),
+    Held::new("application", "times at which the sender writes"),
+    Held::new("initial_window", "`initcwnd` of the flow's own route"),
+    Held::new(
+        "pacing",
+        "SO_MAX_PACING_RATE at its largest value, which limits nothing: TCP's own timer paces, \
+         without `fq`",
+    ),
+    Held::new("receive_buffer", "`tcp_rmem` of the receivers' namespace").shared(),
+    Held::new("ack_policy", "`quickack` of the reverse route"),
+    Held::new("ecn", "`features ecn` of the flow's own route"),
+    Held::new(
+        "restart_after_idle",
+        "`tcp_slow_start_after_idle` of the senders' namespace",
+    )
+    .shared(),
+    Held::new("tso_segments", "`gso_max_segs` of the device").shared(),
+    Held::new(
+        "extra_delay",
+        "the emulator delays what is sent to the flow's own address, by both directions' delays",
+    ),
+];
+
+const APPLICATION: &[Held] = &[
+    Held::new("write", "bytes of one write"),
+    Held::new("every", "time between two writes"),
+    Held::new("rate", "a full segment each time"),
+];
+
+const TRAFFIC: &[Held] = &[
+    Held::new("kind", "scripts of requests and responses").only(&[
+        "tmix",
+        "synthetic",
+        "http10",
+        "persistent",
+        "multiplexed",
+        "request-response",
+        "on-off",
+    ]),
+    Held::new("direction", "the servers are at the sender's side").only(&["forward"]),
+    Held::new("algorithm", "TCP_CONGESTION of both sides"),
+    Held::new(
+        "extra_delay",
+        "an address of the servers for each delay, at most 254",
+    ),
+    Held::new("restart_after_idle", "as of a flow").shared(),
+    Held::new("receive_buffer", "as of a flow").shared(),
+    Held::new("start", "time of the first connection"),
+    Held::new("duration", "the clients reset what is open"),
+    Held::new("list_flows", "requests and responses with their times"),
+];
+
+const LINUX_LACKS: &[Lack] = &[
+    lack(
+        "scenario",
+        "network",
+        "a kernel runs over an emulated path, and an ad-hoc network or a constellation is \
+         available in simulations only",
+    ),
+    SEVERAL_NODES,
+    SEVERAL_LINKS,
+    HOSTS,
+    ROUTER_SUPPORT,
+    ROUTERS,
+    lack("flow", "from", ONE_PATH),
+    lack("flow", "to", ONE_PATH),
+    lack("flow", "mss", "the kernel derives its own from the device"),
+    lack("flow", "autotuning", "the kernel has its own autotuning"),
+    lack(
+        "flow",
+        "syn_window",
+        "the kernel chooses the window of its SYN-ACK",
+    ),
+    lack("flow", "misbehavior", "the kernel's receivers comply"),
+    lack("flow", "sack", "the kernel's flows use SACK"),
+    lack("flow", "impatient", "the kernel's flows use SACK"),
+    lack(
+        "flow",
+        "small_queue",
+        "the kernel uses its own TCP small queues",
+    ),
+    lack("flow", "loss_detection", "the kernel has its own"),
+    lack("flow", "byte_counting", "the kernel has its own"),
+    lack(
+        "application",
+        "pause",
+        "an application does not learn when all data are acknowledged; `every` is supported",
+    ),
+    lack(
+        "traffic",
+        "kind",
+        "background traffic of this kind is available in simulations only",
+    ),
+    lack(
+        "traffic",
+        "direction",
+        "the servers are at the sender's side",
+    ),
+];
+
+const ONE_PATH: &str = "all flows share one path";
+
+const fn lack(table: &'static str, key: &'static str, reason: &'static str) -> Lack {
+    Lack { table, key, reason }
+}
