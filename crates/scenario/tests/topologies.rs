@@ -333,7 +333,7 @@ fn the_overhead_of_a_trace_is_none_in_its_own_direction() {
     assert_eq!(read(other), Ok((3, 0)));
     let error = read("trace = 'overhead.down'\nreverse.overhead = '3 bytes'").expect_err("refused");
     assert!(
-        error.starts_with("f.toml:12:9: overhead = \"3 bytes\": a trace counts bytes of IP only"),
+        error.starts_with("f.toml:13:9: overhead = \"3 bytes\": a trace counts bytes of IP only"),
         "{error}"
     );
 }
