@@ -15,7 +15,7 @@ pub use flow::{Application, Flow, FlowSettings};
 pub use hosts::{Ends, Hosts, Place};
 pub use proxy::ProxyModel;
 pub use topology::{LinkModel, Node, Route, Step};
-pub use traffic::{Direction, Traffic, TrafficKind};
+pub use traffic::{Direction, Traffic};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.
 pub const FULL_PACKET: u32 = 1500;
