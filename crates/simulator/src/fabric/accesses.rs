@@ -1,0 +1,209 @@
+//! Hosts behind access links, and the routes between them.
+//!
+//! Data takes the access link of its host up to its node, the route from there to the node of the
+//! other host, and the access link of that host down from it; its ACKs take the other direction of
+//! both access links, and the route between the nodes in the other direction. A host without a flow
+//! costs nothing: its links exist from its first flow on.
+//!
+//! ## Assumptions
+//!
+//! - The routers at the nodes pass explicit requests on to the access links unchanged,
+//!   and do not count as hops.
+
+use measure::LinkResult;
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, Service};
+use scenario::{Direction, Ends, Hosts, Node, Place};
+use units::Duration;
+
+use super::graph::Between;
+use super::{Fabric, Role};
+use crate::routes::Hop;
+
+/// The access link of a host, in both directions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    /// From the host to its node.
+    up: u32,
+    /// From its node to the host.
+    down: u32,
+}
+
+/// The way between two hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    pub data: Hop,
+    pub acks: Hop,
+    /// Propagation there and back, with access links and extra delay.
+    pub base_rtt: Duration,
+}
+
+impl Fabric<'_> {
+    /// The way of the `turn`-th of the flows between `ends` whose data goes in `direction`.
+    pub fn way(
+        &mut self,
+        direction: Direction,
+        ends: Ends,
+        turn: u64,
+        extra_delay: Duration,
+    ) -> Way {
+        let nodes = self.path.ends_of(ends, direction);
+        self.way_between(direction, nodes, ends, turn, extra_delay)
+    }
+
+    /// The way between two nodes, and the hosts of `ends` behind them.
+    pub(super) fn way_between(
+        &mut self,
+        direction: Direction,
+        nodes: [Node; 2],
+        ends: Ends,
+        turn: u64,
+        extra_delay: Duration,
+    ) -> Way {
+        let between = self.between(direction, nodes, extra_delay);
+        let Between {
+            data,
+            acks,
+            base_rtt,
+        } = between;
+        let from = self.access_of(ends.from, turn);
+        let to = self.access_of(ends.to, turn);
+        if from.is_none() && to.is_none() {
+            return Way {
+                data,
+                acks,
+                base_rtt,
+            };
+        }
+        let up = |access: Option<(Access, Duration)>| access.map(|(access, _)| access.up);
+        let down = |access: Option<(Access, Duration)>| access.map(|(access, _)| access.down);
+        let delay =
+            |access: Option<(Access, Duration)>| access.map_or(Duration::ZERO, |(_, delay)| delay);
+        Way {
+            data: self.routes.between(up(from), data, down(to)),
+            acks: self.routes.between(up(to), acks, down(from)),
+            base_rtt: base_rtt + (delay(from) + delay(to)) * 2,
+        }
+    }
+
+    /// The ways of the legs of a connection whose data goes in `direction` between `ends`. `proxies`
+    /// split it. The extra delay is that of the first one.
+    pub fn ways(
+        &mut self,
+        proxies: &[Node],
+        direction: Direction,
+        ends: Ends,
+        turn: u64,
+        extra_delay: Duration,
+    ) -> Vec<Way> {
+        let [first, last] = self.path.ends_of(ends, direction);
+        let mut stations = vec![first];
+        stations.extend(proxies);
+        stations.push(last);
+        let count = stations.len() - 1;
+        (0..count)
+            .map(|leg| {
+                let is_first = leg == 0;
+                let places = Ends {
+                    from: ends.from.filter(|_| is_first),
+                    to: ends.to.filter(|_| leg + 1 == count),
+                };
+                let nodes = [stations[leg], stations[leg + 1]];
+                let extra = if is_first {
+                    extra_delay
+                } else {
+                    Duration::ZERO
+                };
+                self.way_between(direction, nodes, places, turn, extra)
+            })
+            .collect()
+    }
+
+    fn access_of(&mut self, place: Option<Place>, turn: u64) -> Option<(Access, Duration)> {
+        match place {
+            Some(Place::Hosts(table)) => Some(self.access(table, turn)),
+            Some(Place::Node(_) | Place::Any) | None => None,
+        }
+    }
+
+    /// The access link of the host that takes the `turn`-th flow, and its one-way delay.
+    fn access(&mut self, table: u32, turn: u64) -> (Access, Duration) {
+        let hosts = &self.path.hosts[table as usize];
+        let host = hosts.host(turn);
+        let delay = hosts.delay(host);
+        if let Some(&access) = self.accesses.get(&(table, host)) {
+            return (access, delay);
+        }
+        let config = link(hosts, delay);
+        let [up, down] = [(), ()].map(|()| self.add_link(&config, Role::Aside));
+        if hosts.at == Node::RIGHT {
+            self.links[up as usize].from_right = true;
+            self.links[down as usize].to_right = true;
+        }
+        let access = Access { up, down };
+        self.accesses.insert((table, host), access);
+        (access, delay)
+    }
+
+    /// Adds up the access links of each table, in each direction.
+    pub(super) fn summarize_accesses(&self, links: &[LinkResult]) -> Vec<LinkResult> {
+        let tables = (0..).zip(&self.path.hosts);
+        tables
+            .flat_map(|(table, hosts)| {
+                let own = || self.accesses.range((table, 0)..=(table, u32::MAX));
+                let sum = |word: &str, of: fn(&Access) -> u32| {
+                    let own = own().map(|(_, access)| &links[of(access) as usize]);
+                    total(format!("{} ({word})", hosts.name), hosts, own)
+                };
+                [
+                    sum("up", |access| access.up),
+                    sum("down", |access| access.down),
+                ]
+            })
+            .collect()
+    }
+}
+
+fn link(hosts: &Hosts, delay: Duration) -> LinkConfig {
+    LinkConfig {
+        name: hosts.name.clone(),
+        service: hosts.rate.map_or(Service::Unlimited, Service::Fixed),
+        overhead: hosts.overhead,
+        queue: QueueConfig {
+            limit: hosts.buffer,
+            discipline: Discipline::DropTail,
+        },
+        loss: LossConfig::None,
+        delay,
+        jitter: None,
+    }
+}
+
+/// The sums over links of hosts, the largest of their queues, and the means over all hosts.
+fn total<'a>(
+    name: String,
+    hosts: &Hosts,
+    links: impl Iterator<Item = &'a LinkResult>,
+) -> LinkResult {
+    let mut total = LinkResult {
+        name,
+        utilization: hosts.rate.map(|_| 0.0),
+        packets: 0,
+        drops: 0,
+        marks: 0,
+        queue_max_packets: 0,
+        queue_mean_packets: 0.0,
+        queue_distribution: None,
+    };
+    for link in links {
+        total.packets += link.packets;
+        total.drops += link.drops;
+        total.marks += link.marks;
+        total.queue_max_packets = total.queue_max_packets.max(link.queue_max_packets);
+        if let (Some(sum), Some(link)) = (&mut total.utilization, link.utilization) {
+            *sum += link / f64::from(hosts.count);
+        }
+        total.queue_mean_packets += link.queue_mean_packets;
+    }
+    total.queue_mean_packets /= f64::from(hosts.count);
+    total
+}
