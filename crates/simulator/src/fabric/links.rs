@@ -138,12 +138,7 @@ impl LinkState {
 
     /// Offers a packet; true if it was accepted.
     #[inline]
-    pub fn push(
-        &mut self,
-        now: Instant,
-        packet: Packet<Carried>,
-        agendas: &mut Agendas,
-    ) -> bool {
+    pub fn push(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
         self.watch(now);
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {

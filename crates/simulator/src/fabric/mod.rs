@@ -24,10 +24,10 @@ use units::feedback::HOST_TTL;
 use crate::agenda::Agendas;
 use crate::carried::{Aside, Carried};
 use crate::routes::{Hop, Routes};
-pub use accesses::Way;
 use accesses::Access;
-pub use cloud::drawn;
+pub use accesses::Way;
 use cloud::Crossed;
+pub use cloud::drawn;
 use graph::Graph;
 pub use links::LinkState;
 

@@ -73,15 +73,12 @@ impl<'a> World<'a> {
     }
 
     /// The ways of the legs of a connection that proxies split.
-    pub(super) fn ways(
-        &mut self,
-        course: &Course,
-        traffic: &Traffic,
-        begin: &Begin,
-    ) -> Vec<Way> {
+    pub(super) fn ways(&mut self, course: &Course, traffic: &Traffic, begin: &Begin) -> Vec<Way> {
         let (direction, ends) = (traffic.direction, traffic.flow.ends);
         let (turn, extra) = (begin.turn, begin.extra_delay);
-        let ways = self.fabric.ways(&course.nodes, direction, ends, turn, extra);
+        let ways = self
+            .fabric
+            .ways(&course.nodes, direction, ends, turn, extra);
         self.place_added();
         ways
     }

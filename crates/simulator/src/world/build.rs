@@ -73,13 +73,15 @@ impl<'a> World<'a> {
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
             let turn = next_turn(&mut turns, config.ends);
-            let ends = world.fabric.drawn(config.ends, || format!("ends of flow {index}"));
+            let ends = world
+                .fabric
+                .drawn(config.ends, || format!("ends of flow {index}"));
             let extra = config.extra_delay;
             let (config, way) = match legs.of_flow(index) {
                 None => {
                     let way = world.fabric.way(Direction::Forward, ends, turn, extra);
                     (config, way)
-                },
+                }
                 Some(course) => {
                     let ways =
                         world
@@ -110,11 +112,7 @@ impl<'a> World<'a> {
         let over_path = |flow: &&FlowState<'_>| world.fabric.takes_path(flow.data);
         let base_rtts = world.flows.measured.iter().filter(over_path);
         if let Some(shortest) = base_rtts.map(|flow| flow.base_rtt).min() {
-            world
-                .fabric
-                .link(FORWARD)
-                .link
-                .keep_busy_periods(shortest);
+            world.fabric.link(FORWARD).link.keep_busy_periods(shortest);
         }
         let start = |flow: &u32| scenario.flows[*flow as usize].start;
         world
