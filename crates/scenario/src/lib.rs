@@ -35,6 +35,7 @@ mod router;
 mod schema;
 pub mod stacks;
 mod support;
+mod standstill;
 mod tables;
 mod topology;
 mod trace_file;

@@ -7,6 +7,8 @@
 //! A run has two agendas, one for each side of the path (`world::turns`). A part has the same rank
 //! on either, so the order of two events does not depend on how the parts are distributed.
 
+use std::ops::{Index, IndexMut};
+
 use engine::{Calendar, Component};
 use units::Instant;
 
@@ -102,6 +104,85 @@ impl Agenda {
         let (at, component) = self.fixed.next()?;
         let (part, rank) = self.parts[component.index()];
         Some((Position { at, rank }, part))
+    }
+}
+
+/// The agendas of both sides, and the parts that have no place in them yet.
+#[derive(Debug)]
+pub struct Agendas {
+    sides: [Agenda; 2],
+    /// While a run is built, in the order in which it is built.
+    unplaced: Vec<Part>,
+    /// The rank of the next part.
+    ranks: u32,
+}
+
+impl Default for Agendas {
+    /// The start of measured flows is the first part of each run.
+    fn default() -> Self {
+        Self {
+            sides: Default::default(),
+            unplaced: vec![Part::Arrivals],
+            ranks: 0,
+        }
+    }
+}
+
+impl Agendas {
+    /// Adds parts, which get their places later.
+    pub fn announce(&mut self, parts: impl IntoIterator<Item = Part>) {
+        self.unplaced.extend(parts);
+    }
+
+    /// The parts that have no place yet.
+    pub fn take_unplaced(&mut self) -> Vec<Part> {
+        std::mem::take(&mut self.unplaced)
+    }
+
+    /// Whether the run is built, so that new parts get their places at once.
+    pub const fn is_built(&self) -> bool {
+        self.ranks > 0
+    }
+
+    /// Gives a part that is not a flow its place on `side`, behind all others.
+    pub fn place(&mut self, side: Side, part: Part) -> Component {
+        let rank = self.ranks;
+        self.ranks += 1;
+        self.sides[side].add(part, rank)
+    }
+
+    /// When the next part of either side acts; [`Instant::MAX`] is never.
+    pub fn soonest(&self) -> Instant {
+        self.sides[LEFT].soonest().min(self.sides[RIGHT].soonest())
+    }
+
+    /// Adds an entry to the calendars of flows.
+    pub fn add_flow(&mut self) -> Component {
+        self.sides[RIGHT].flows.add();
+        self.sides[LEFT].flows.add()
+    }
+
+    /// Removes what is scheduled for the flow of an entry.
+    pub fn clear_flow(&mut self, component: Component) {
+        for side in &mut self.sides {
+            side.flows.schedule(component, None);
+        }
+    }
+}
+
+impl Index<Side> for Agendas {
+    type Output = Agenda;
+
+    #[inline(always)]
+    fn index(&self, side: Side) -> &Agenda {
+        &self.sides[side]
+    }
+}
+
+impl IndexMut<Side> for Agendas {
+    #[inline(always)]
+    fn index_mut(&mut self, side: Side) -> &mut Agenda {
+        &mut self.sides[side]
     }
 }
 

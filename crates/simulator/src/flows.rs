@@ -1,7 +1,6 @@
 //! The flows of a run by number: the measured flows, and the open flows of background traffic.
 //!
-//! A measured flow's number is its index in the scenario. Numbers of background flows start at
-//! [`BACKGROUND`] and combine the slot of the flow's state with a generation, which counts how
+//! Numbers of background flows combine [`BACKGROUND`], the slot of the flow's state with a generation, which counts how
 //! often the slot was reused. A packet that outlives its flow therefore matches no later flow.
 
 use std::collections::VecDeque;
@@ -9,11 +8,8 @@ use std::collections::VecDeque;
 use measure::FlowResult;
 
 use crate::flow::{FlowState, Pool};
+use crate::numbers::BACKGROUND;
 
-/// Numbers of background flows have this bit.
-pub const BACKGROUND: u32 = 1 << 31;
-/// Numbers of datagram sources, which have no flow, also have this bit.
-pub const DATAGRAMS: u32 = BACKGROUND | 1 << 30;
 const PLACE_BITS: u32 = 16;
 /// Most background flows that may be open at a time.
 const MOST_OPEN: usize = (1 << PLACE_BITS) - 1;
@@ -154,6 +150,7 @@ mod tests {
 
     use super::*;
     use crate::flow::Placement;
+    use crate::numbers::DATAGRAMS;
     use crate::routes::Hop;
 
     #[test]

@@ -14,7 +14,7 @@ use units::{Duration, Instant};
 use wireless::{Cloud, CloudMap, NodeId};
 
 use crate::RunError;
-use crate::world::clouds::drawn;
+use crate::fabric::drawn;
 
 /// Most routes that are followed.
 const MOST_ROUTES: usize = 10;

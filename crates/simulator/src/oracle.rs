@@ -3,7 +3,7 @@
 use congestion::KnownPath;
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::links::LinkState;
+use crate::fabric::LinkState;
 
 /// Payload of a full segment, and its IP packet.
 const PAYLOAD: u64 = 1448;

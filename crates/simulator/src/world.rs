@@ -5,12 +5,10 @@
 
 mod background;
 mod build;
-pub mod clouds;
+mod crossing;
 mod device;
 mod exchanges;
 mod feedback;
-mod graph;
-mod hosts;
 mod outcome;
 mod packets;
 mod relay;
@@ -29,29 +27,25 @@ use scenario::Scenario;
 use tcp::segment::{AckSegment, Burst};
 use units::{Duration, Instant};
 
-use crate::agenda::{Agenda, LEFT, Part, Position, Side};
-use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
+use crate::agenda::{Agendas, LEFT, Part, Position, Side};
+use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
+use crate::fabric::{FORWARD, Fabric, Way};
 use crate::flow::{Endpoints, NOBODY};
 use crate::flows::Flows;
 use crate::legs::Legs;
-use crate::links::LinkState;
-use crate::routes::{Hop, Routes};
+use crate::routes::Hop;
 use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
 use background::Datagrams;
-use clouds::Crossed;
-use feedback::consult;
-use graph::Graph;
-use hosts::{Access, Way};
 use packets::Recorded;
 use turns::Turns;
 
-/// The path's links come first.
-const FORWARD: u32 = 0;
-const REVERSE: u32 = 1;
-
 /// How often a link asks its agenda before the loop looks whether the run was cancelled.
 const MOST_IN_A_ROW: u32 = 1024;
+
+/// So many events are not at one instant unless time stands still: all flows that may start at once
+/// cause fewer.
+const MOST_AT_ONE_INSTANT: u32 = 1 << 22;
 
 const NANO: Duration = Duration::from_nanos(1);
 
@@ -66,28 +60,17 @@ pub struct World<'a> {
     seed: u64,
     streams: Streams,
     traced: bool,
-    agendas: [Agenda; 2],
+    agendas: Agendas,
+    fabric: Fabric<'a>,
     /// The flow of each entry in the calendars of flows.
     running: Vec<u32>,
-    /// All parts but flows, until they are distributed to the agendas, and how many there are then.
-    parts: Vec<Part>,
-    ranks: u32,
-    links: Vec<LinkState>,
     flows: Flows<'a>,
     /// Flows that have not started, the next one last.
     waiting: Vec<u32>,
     /// Unused entries in the calendars of flows.
     free: Vec<Component>,
-    aside: Aside,
     /// Whether any sender has a device queue or stands at a proxy, or any application pauses.
     needs_wakeups: bool,
-    /// Links of shared media that are devices of senders with small queues.
-    radios: Vec<u32>,
-    routes: Routes,
-    graph: Graph,
-    cloud: Option<Box<Crossed>>,
-    /// The access links of hosts that have had a flow, by table and number of the host.
-    accesses: BTreeMap<(u32, u32), Access>,
     /// Background traffic and its totals.
     sources: Vec<Source<'a>>,
     totals: Vec<Totals>,
@@ -129,9 +112,17 @@ impl<'a> World<'a> {
         bound: Position,
         cancel: &AtomicBool,
     ) -> Result<(), RunError> {
+        let (mut since, mut count) = (None, 0);
         while let Some((position, part)) = self.agendas[side].next()
             && position < bound
         {
+            count += 1;
+            if count == MOST_AT_ONE_INSTANT {
+                if since.replace(position.at) == Some(position.at) {
+                    return Err(RunError::Standstill(position.at));
+                }
+                count = 0;
+            }
             // Checked before every event: on a slow, variable rate a single one may take a second.
             if cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
@@ -156,7 +147,7 @@ impl<'a> World<'a> {
     /// Handles the packets that leave a link now. Shortcut: also those that leave it before any
     /// other part of its side acts, if that is before `bound`.
     fn link_acts(&mut self, index: u32, side: Side, bound: Instant) {
-        if self.is_plain || self.links[index as usize].link.decides_late() {
+        if self.is_plain || self.fabric.link(index).link.decides_late() {
             return self.pop_now(index);
         }
         // Pops change nothing else of the link, so nothing is asked between them but whether
@@ -166,12 +157,12 @@ impl<'a> World<'a> {
             let changes = agenda.changes();
             let mut before = self.now + NANO;
             if self.unfinished > 0 {
-                let other = agenda.soonest_other(self.links[index as usize].component);
+                let other = agenda.soonest_other(self.fabric.links()[index as usize].component);
                 before = before.max(other.min(bound));
             }
             loop {
-                let Some((due, packet)) = self.links[index as usize].link.pop_before(before) else {
-                    self.links[index as usize].reschedule(&mut self.agendas);
+                let Some((due, packet)) = self.fabric.link(index).link.pop_before(before) else {
+                    self.fabric.link(index).reschedule(&mut self.agendas);
                     return;
                 };
                 self.now = due;
@@ -181,24 +172,24 @@ impl<'a> World<'a> {
                 }
             }
         }
-        self.links[index as usize].reschedule(&mut self.agendas);
+        self.fabric.link(index).reschedule(&mut self.agendas);
     }
 
     /// Handles the packets that leave a link now.
     fn pop_now(&mut self, index: u32) {
         let now = self.now;
-        while let Some((_, packet)) = self.links[index as usize].pop(now) {
+        while let Some((_, packet)) = self.fabric.link(index).pop(now) {
             self.arrive(&packet);
-            if self.links[index as usize].next_event() > now {
+            if self.fabric.link(index).next_event() > now {
                 break;
             }
         }
-        let state = &mut self.links[index as usize];
+        let state = self.fabric.link(index);
         state.reschedule(&mut self.agendas);
         if state.link.has_dropped() {
             self.note_dropped(index);
         }
-        if !self.radios.is_empty() {
+        if self.fabric.has_radios() {
             self.note_sent();
         }
     }
@@ -207,7 +198,7 @@ impl<'a> World<'a> {
     #[inline(always)]
     fn arrive(&mut self, packet: &Packet<Carried>) {
         let payload = &packet.payload;
-        if !self.routes.is_last(payload.hop()) {
+        if !self.fabric.routes().is_last(payload.hop()) {
             self.pass_on(*packet);
         } else if payload.is_ack() {
             self.ack_arrives(packet.flow, *payload);
@@ -267,7 +258,7 @@ impl<'a> World<'a> {
         let data = carried.data_segment();
         let state = self.flows.get_mut(flow);
         let (peer, next) = (state.peer, state.next());
-        if let Some(ack) = carried.take_carried(&mut self.aside) {
+        if let Some(ack) = carried.take_carried(self.fabric.aside()) {
             self.take_third(peer, &ack);
             self.take_ack(peer, &ack, true);
         } else if peer != NOBODY
@@ -324,7 +315,7 @@ impl<'a> World<'a> {
             self.hand_over(flow, carried);
         }
         let is_third = carried.is_third();
-        let ack = carried.into_ack(&mut self.aside);
+        let ack = carried.into_ack(self.fabric.aside());
         if is_third {
             return self.take_third(flow, &ack);
         }
@@ -409,7 +400,7 @@ impl<'a> World<'a> {
                 size: ack_size(&ack),
                 flow,
                 ecn: Ecn::NotEct,
-                payload: Carried::ack(&ack, now, route, &mut self.aside),
+                payload: Carried::ack(&ack, now, route, self.fabric.aside()),
             };
             if asks_routers {
                 self.echo(&ack, &mut packet);
@@ -492,8 +483,8 @@ impl<'a> World<'a> {
     #[inline]
     fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
         let route = packet.payload.hop();
-        let link = self.routes.link(route);
-        let Some(state) = self.links.get_mut(link as usize) else {
+        let link = self.fabric.routes().link(route);
+        let Some(state) = self.fabric.links().get(link as usize) else {
             return self.cross_one_by_one(link, packet, count);
         };
         if self.needs_wakeups || state.router.is_some() {
@@ -507,6 +498,7 @@ impl<'a> World<'a> {
             }
             return;
         }
+        let state = self.fabric.link(link);
         let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
         self.note_offered(link, packet, count - accepted);
     }
@@ -515,7 +507,7 @@ impl<'a> World<'a> {
     /// dropped.
     #[inline(always)]
     fn note_offered(&mut self, link: u32, packet: Packet<Carried>, refused: u32) {
-        let late = self.links[link as usize].link.has_dropped();
+        let late = self.fabric.has_dropped(link);
         if link == FORWARD {
             self.note_busy_periods();
         }
@@ -525,7 +517,7 @@ impl<'a> World<'a> {
         if late {
             self.note_dropped(link);
         }
-        if !self.radios.is_empty() {
+        if self.fabric.has_radios() {
             self.note_sent();
         }
     }
@@ -566,14 +558,10 @@ impl<'a> World<'a> {
     #[inline(always)]
     fn offer(&mut self, packet: Packet<Carried>) -> bool {
         let now = self.now;
-        let link = self.routes.link(packet.payload.hop());
-        let Some(state) = self.links.get_mut(link as usize) else {
+        let link = self.fabric.routes().link(packet.payload.hop());
+        let Some(accepted) = self.fabric.offer(now, link, packet, &mut self.agendas) else {
             return self.cross(link, packet);
         };
-        if state.router.is_some() {
-            consult(state, &packet, now, &mut self.aside);
-        }
-        let accepted = state.push(now, packet, &mut self.agendas);
         self.note_offered(link, packet, u32::from(!accepted));
         accepted
     }
@@ -582,7 +570,7 @@ impl<'a> World<'a> {
     #[cold]
     #[inline(never)]
     fn note_dropped(&mut self, link: u32) {
-        while let Some(dropped) = self.links[link as usize].link.take_dropped() {
+        while let Some(dropped) = self.fabric.link(link).link.take_dropped() {
             self.note_dropped_by_device(link, &dropped);
             self.note_drop(dropped.at, dropped.packet);
         }
@@ -590,22 +578,12 @@ impl<'a> World<'a> {
 
     #[cold]
     fn note_drop(&mut self, at: Instant, packet: Packet<Carried>) {
-        self.discard(packet);
+        self.fabric.discard(packet);
         if packet.payload.has_payload() {
             match self.endpoints(packet.flow) {
                 Some(endpoints) => endpoints.on_drop(at, &packet.payload),
                 None => self.note_lost_datagram(packet.flow),
             }
-        }
-    }
-
-    /// Frees the entries in [`Aside`] of a packet that reaches no host.
-    #[cold]
-    fn discard(&mut self, mut packet: Packet<Carried>) {
-        let _ = packet.payload.detach(&mut self.aside);
-        let _ = packet.payload.take_carried(&mut self.aside);
-        if packet.payload.is_ack() {
-            let _ = packet.payload.into_ack(&mut self.aside);
         }
     }
 

@@ -4,17 +4,18 @@ use congestion::PathMemory;
 use engine::Component;
 use measure::TrafficResult;
 use network::{Ecn, Packet};
-use scenario::{Direction, FULL_PACKET, Scenario, TrafficKind};
+use scenario::{Direction, FULL_PACKET, Scenario, Traffic, TrafficKind};
 use tcp::segment::DataSegment;
 use units::{Bytes, Duration, Instant};
 use workload::kinds::DatagramTraffic;
 
-use super::hosts::Way;
 use super::{World, relay};
 use crate::agenda::{LEFT, Part, Side};
 use crate::carried::Carried;
+use crate::fabric::Way;
 use crate::flow::{FlowState, NOBODY, Placement};
-use crate::flows::DATAGRAMS;
+use crate::legs::Course;
+use crate::numbers::{DATAGRAMS, is_datagrams};
 use crate::routes::Hop;
 use crate::traffic::{Begin, Source, Totals};
 
@@ -49,11 +50,12 @@ impl<'a> World<'a> {
                     self.add_datagrams(table, begin);
                 }
             } else {
-                self.parts.push(Part::Source(table));
+                self.agendas.announce([Part::Source(table)]);
             }
             for &delay in &traffic.extra_delays {
-                self.reverse_path(delay);
+                self.fabric.reverse_path(delay);
             }
+            self.place_added();
             self.sources.push(source);
         }
     }
@@ -62,8 +64,23 @@ impl<'a> World<'a> {
         let traffic = &self.scenario.path.traffic[table as usize];
         let turn = begin.turn;
         let stream = || format!("ends of {} {turn}", traffic.name);
-        let ends = self.drawn(traffic.flow.ends, stream);
-        self.way(traffic.direction, ends, turn, begin.extra_delay)
+        let ends = self.fabric.drawn(traffic.flow.ends, stream);
+        let way = self
+            .fabric
+            .way(traffic.direction, ends, turn, begin.extra_delay);
+        self.place_added();
+        way
+    }
+
+    /// The ways of the legs of a connection that proxies split.
+    pub(super) fn ways(&mut self, course: &Course, traffic: &Traffic, begin: &Begin) -> Vec<Way> {
+        let (direction, ends) = (traffic.direction, traffic.flow.ends);
+        let (turn, extra) = (begin.turn, begin.extra_delay);
+        let ways = self
+            .fabric
+            .ways(&course.nodes, direction, ends, turn, extra);
+        self.place_added();
+        ways
     }
 
     /// Starts the flows that are due.
@@ -88,9 +105,7 @@ impl<'a> World<'a> {
         let (config, ways) = match legs {
             None => (&traffic.flow, vec![self.way_of(table, begin)]),
             Some(course) => {
-                let ends = traffic.flow.ends;
-                let (turn, extra) = (begin.turn, begin.extra_delay);
-                let ways = self.ways(course, traffic.direction, ends, turn, extra);
+                let ways = self.ways(course, traffic, begin);
                 (&course.there[0], ways)
             }
         };
@@ -169,15 +184,14 @@ impl<'a> World<'a> {
     }
 
     fn datagrams_of(&self, flow: u32) -> Option<&Datagrams> {
-        let is_one = flow & DATAGRAMS == DATAGRAMS;
         let source = self.datagrams.get((flow & !DATAGRAMS) as usize);
-        source.filter(|_| is_one)
+        source.filter(|_| is_datagrams(flow))
     }
 
     fn add_datagrams(&mut self, table: u32, begin: Begin) {
         let route = self.way_of(table, &begin).data;
         let index = self.datagrams.len() as u32;
-        self.parts.push(Part::Datagrams(index));
+        self.agendas.announce([Part::Datagrams(index)]);
         self.datagrams.push(Datagrams {
             table,
             route,

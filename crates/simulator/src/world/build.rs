@@ -2,21 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use network::router::Router;
-use network::{Link, LinkConfig, Streams};
+use network::Streams;
 use scenario::{Application, Direction, Ends, Scenario, Traffic, TrafficKind};
 use units::Instant;
 
-use super::graph::Graph;
 use super::turns::Turns;
-use super::{FORWARD, World, background};
-use crate::agenda::Part;
-use crate::carried::{Aside, Carried};
+use super::{World, background};
+use crate::agenda::{Agendas, Part};
+use crate::fabric::{FORWARD, Fabric};
 use crate::flow::{FlowState, Placement};
 use crate::flows::Flows;
 use crate::legs::Legs;
-use crate::links::LinkState;
-use crate::routes::Routes;
 use crate::{EventLoop, RunOptions};
 
 /// The number of earlier flows between `ends`.
@@ -27,17 +23,6 @@ fn next_turn(turns: &mut Vec<(Ends, u64)>, ends: Ends) -> u64 {
     }
     turns.push((ends, 0));
     0
-}
-
-/// What a link is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// It is one of the scenario's, between two routers.
-    Own,
-    /// It replaces the path's reverse link for some flows.
-    StandIn,
-    /// It leads to a host, or only delays.
-    Aside,
 }
 
 impl<'a> World<'a> {
@@ -52,24 +37,16 @@ impl<'a> World<'a> {
             seed,
             streams: Streams::new(seed),
             traced: options.traces,
-            agendas: Default::default(),
+            agendas: Agendas::default(),
+            fabric: Fabric::new(&scenario.path, Streams::new(seed), options.traces),
             running: Vec::new(),
-            parts: vec![Part::Arrivals],
-            ranks: 0,
-            links: Vec::new(),
             flows: Flows::new(scenario.flows.len(), background::orphans(scenario)),
             waiting: (0..scenario.flows.len() as u32).collect(),
             free: Vec::new(),
-            aside: Aside::default(),
             needs_wakeups: scenario.flows.iter().any(|flow| {
                 let pauses = matches!(flow.application, Application::Pausing { .. });
                 pauses || flow.small_queue.is_some()
             }) || !scenario.path.proxies.is_empty(),
-            radios: Vec::new(),
-            routes: Routes::default(),
-            graph: Graph::default(),
-            cloud: None,
-            accesses: BTreeMap::new(),
             sources: Vec::new(),
             totals: Vec::new(),
             datagrams: Vec::new(),
@@ -84,29 +61,38 @@ impl<'a> World<'a> {
                 .packets
                 .then(|| vec![super::Recorded::default(); scenario.flows.len()]),
         };
-        world.add_own_links();
-        world.add_cloud();
+        world.place_added();
+        if world.fabric.has_cloud() {
+            world.agendas.announce([Part::Cloud]);
+        }
         let path = &scenario.path;
         let exchanges = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
         if path.traffic.iter().any(exchanges) {
-            for link in &mut world.links {
-                link.measure_from(Instant::ZERO + path.warm_up);
-            }
+            world.fabric.measure_from(Instant::ZERO + path.warm_up);
         }
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
             let turn = next_turn(&mut turns, config.ends);
-            let ends = world.drawn(config.ends, || format!("ends of flow {index}"));
+            let ends = world
+                .fabric
+                .drawn(config.ends, || format!("ends of flow {index}"));
             let extra = config.extra_delay;
             let (config, way) = match legs.of_flow(index) {
-                None => (config, world.way(Direction::Forward, ends, turn, extra)),
+                None => {
+                    let way = world.fabric.way(Direction::Forward, ends, turn, extra);
+                    (config, way)
+                }
                 Some(course) => {
-                    let ways = world.ways(course, Direction::Forward, ends, turn, extra);
+                    let ways =
+                        world
+                            .fabric
+                            .ways(&course.nodes, Direction::Forward, ends, turn, extra);
                     let way = ways[0];
                     world.courses.insert(index as u32, ways);
                     (&course.there[0], way)
                 }
             };
+            world.place_added();
             let place = Placement {
                 index: index as u32,
                 data: way.data,
@@ -123,12 +109,10 @@ impl<'a> World<'a> {
         }
         world.watch_devices();
         // Shorter busy periods mark no flow's capacity point.
-        let over_path = |flow: &&FlowState<'_>| world.routes.contains(flow.data, FORWARD);
+        let over_path = |flow: &&FlowState<'_>| world.fabric.takes_path(flow.data);
         let base_rtts = world.flows.measured.iter().filter(over_path);
         if let Some(shortest) = base_rtts.map(|flow| flow.base_rtt).min() {
-            world.links[FORWARD as usize]
-                .link
-                .keep_busy_periods(shortest);
+            world.fabric.link(FORWARD).link.keep_busy_periods(shortest);
         }
         let start = |flow: &u32| scenario.flows[*flow as usize].start;
         world
@@ -137,37 +121,5 @@ impl<'a> World<'a> {
         world.add_traffic();
         world.distribute(options.event_loop);
         world
-    }
-
-    /// Adds a link, with the router in front of it.
-    pub(super) fn place_link(
-        &mut self,
-        mut link: Link<Carried>,
-        router: Option<Router>,
-        role: Role,
-    ) -> u32 {
-        link.filter_acks(Carried::plain_ack);
-        let index = self.links.len() as u32;
-        self.parts.push(Part::Link(index));
-        let traced = role == Role::Own && self.traced;
-        let mut state = LinkState::new(link, router, traced);
-        state.is_hop = role != Role::Aside;
-        self.links.push(state);
-        index
-    }
-
-    /// Adds a link that draws no random numbers.
-    pub(super) fn add_link(&mut self, config: &LinkConfig, role: Role) -> u32 {
-        let link = Link::new(config, self.streams.stream(""));
-        self.place_link(link, None, role)
-    }
-
-    /// Adds a link that is only known now. It draws no random numbers.
-    pub(super) fn add_late_link(&mut self, config: &LinkConfig, role: Role) -> u32 {
-        let link = self.add_link(config, role);
-        if self.ranks > 0 {
-            self.place_parts();
-        }
-        link
     }
 }

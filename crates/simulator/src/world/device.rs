@@ -19,14 +19,7 @@ impl World<'_> {
             if state.device.is_none() {
                 continue;
             }
-            let link = self.routes.link(state.data);
-            let Some(device) = self.links.get_mut(link as usize) else {
-                continue;
-            };
-            if device.link.decides_late() && !self.radios.contains(&link) {
-                device.link.keep_sent();
-                self.radios.push(link);
-            }
+            self.fabric.watch_device(state.data);
         }
     }
 
@@ -67,7 +60,8 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn fill_device(&mut self, flow: u32, route: Hop, bytes: u32) {
-        let link = &self.links[self.routes.link(route) as usize].link;
+        let link = self.fabric.routes().link(route);
+        let link = &self.fabric.links()[link as usize].link;
         let (leaves, is_radio) = (link.busy_until(), link.decides_late());
         let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)
@@ -84,11 +78,8 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn note_sent(&mut self) {
-        for place in 0..self.radios.len() {
-            let link = self.radios[place];
-            while let Some(sent) = self.links[link as usize].link.take_sent() {
-                self.leaves_radio(link, sent.flow, sent.at, sent.bytes);
-            }
+        while let Some((link, sent)) = self.fabric.take_sent() {
+            self.leaves_radio(link, sent.flow, sent.at, sent.bytes);
         }
     }
 
@@ -96,7 +87,7 @@ impl World<'_> {
     /// reports.
     #[cold]
     pub(super) fn note_dropped_by_device(&mut self, link: u32, dropped: &Dropped<Carried>) {
-        if dropped.reason != DropReason::Loss && self.radios.contains(&link) {
+        if dropped.reason != DropReason::Loss && self.fabric.is_radio(link) {
             let packet = &dropped.packet;
             if !packet.payload.is_ack() {
                 self.leaves_radio(link, packet.flow, dropped.at.max(self.now), packet.size);
@@ -110,7 +101,7 @@ impl World<'_> {
             return;
         };
         // A pure ACK never counts, and data is longer.
-        if bytes > HANDSHAKE_ACK_SIZE && self.routes.link(state.data) == link {
+        if bytes > HANDSHAKE_ACK_SIZE && self.fabric.routes().link(state.data) == link {
             device.put(at, bytes);
             self.keep_device(flow);
         }

@@ -34,10 +34,7 @@ impl<'a> World<'a> {
         // In the direction of the answers.
         let ways = match course {
             None => vec![self.way_of(table, begin)],
-            Some(course) => {
-                let (turn, extra) = (begin.turn, begin.extra_delay);
-                self.ways(course, traffic.direction, traffic.flow.ends, turn, extra)
-            }
+            Some(course) => self.ways(course, traffic, begin),
         };
         let (conversations, mss) = match dialogue {
             Dialogue::Script(connection) => (
@@ -187,9 +184,9 @@ impl<'a> World<'a> {
             size: ack_size(&third),
             flow: peer,
             ecn: Ecn::NotEct,
-            payload: Carried::ack(&third, now, route, &mut self.aside).third(),
+            payload: Carried::ack(&third, now, route, self.fabric.aside()).third(),
         };
-        packet.size += packet.payload.attach(answer, &mut self.aside);
+        packet.size += packet.payload.attach(answer, self.fabric.aside());
         self.offer(packet);
     }
 
@@ -304,7 +301,7 @@ impl<'a> World<'a> {
             };
             let mut first = packet;
             first.size += ack.options_size();
-            first.payload.carry(ack, &mut self.aside);
+            first.payload.carry(ack, self.fabric.aside());
             self.offer_segment(first, asks_routers);
             packet.payload = packet.payload.following(1);
             count -= 1;

@@ -2,28 +2,24 @@
 
 use network::Packet;
 use tcp::segment::{AckSegment, DataSegment};
-use units::Instant;
-use units::feedback::HOST_TTL;
 use workload::Side;
 
 use super::World;
-use crate::carried::{Aside, Carried};
+use crate::carried::Carried;
 use crate::conversation::Conversation;
 use crate::flow::NOBODY;
-use crate::links::LinkState;
-use crate::routes::Hop;
 
 impl World<'_> {
     /// Passes the router feedback of an arrived packet to its host.
     #[cold]
     #[inline(never)]
     pub(super) fn hand_over(&mut self, flow: u32, mut carried: Carried) {
-        let (now, ttl) = (self.now, self.ttl_at(carried.hop()));
+        let (now, ttl) = (self.now, self.fabric.ttl_at(carried.hop()));
         if carried.is_ack() && self.is_syn_ack_of_both(flow) {
             return self.note_request(flow, carried);
         }
         let (Some(feedback), Some(endpoints)) =
-            (carried.detach(&mut self.aside), self.endpoints(flow))
+            (carried.detach(self.fabric.aside()), self.endpoints(flow))
         else {
             return;
         };
@@ -34,18 +30,6 @@ impl World<'_> {
         }
     }
 
-    /// The TTL of a packet that arrives over its last hop: each router but those at the edge of the
-    /// network has decreased it.
-    fn ttl_at(&self, last: Hop) -> u8 {
-        let links = self.routes.links_to(last);
-        let hops = links.filter(|&link| {
-            // A cloud is one hop.
-            let link = self.links.get(link as usize);
-            link.is_none_or(|link| link.is_hop)
-        });
-        HOST_TTL.wrapping_sub(hops.count() as u8)
-    }
-
     /// Attaches the sender's request to routers to a packet of `data`.
     #[cold]
     #[inline(never)]
@@ -53,7 +37,7 @@ impl World<'_> {
         let now = self.now;
         let endpoints = self.endpoints(packet.flow);
         let feedback = endpoints.and_then(|endpoints| endpoints.sender.feedback(now, data));
-        packet.size += packet.payload.attach(feedback, &mut self.aside);
+        packet.size += packet.payload.attach(feedback, self.fabric.aside());
     }
 
     /// Whether an ACK for `flow` that arrives now is the SYN-ACK of a connection in which both sides
@@ -71,10 +55,10 @@ impl World<'_> {
     /// The SYN-ACK of a connection in which both sides write has arrived with the request of the
     /// acceptor to routers.
     fn note_request(&mut self, flow: u32, mut syn_ack: Carried) {
-        let ttl = self.ttl_at(syn_ack.hop());
+        let ttl = self.fabric.ttl_at(syn_ack.hop());
         let peer = self.flows.get_mut(flow).peer;
         if let (Some(feedback), Some(endpoints)) =
-            (syn_ack.detach(&mut self.aside), self.endpoints(peer))
+            (syn_ack.detach(self.fabric.aside()), self.endpoints(peer))
         {
             endpoints.receiver.handle_feedback(&feedback, ttl);
         }
@@ -90,28 +74,11 @@ impl World<'_> {
         if ack.syn && peer != NOBODY {
             let endpoints = self.endpoints(peer);
             let feedback = endpoints.and_then(|endpoints| endpoints.sender.syn_ack_feedback());
-            packet.size += packet.payload.attach(feedback, &mut self.aside);
+            packet.size += packet.payload.attach(feedback, self.fabric.aside());
             return;
         }
         let endpoints = self.endpoints(packet.flow);
         let feedback = endpoints.and_then(|endpoints| endpoints.receiver.feedback(ack));
-        packet.size += packet.payload.attach(feedback, &mut self.aside);
-    }
-}
-
-/// Shows a packet to the router in front of a link.
-#[cold]
-#[inline(never)]
-pub(super) fn consult(
-    state: &mut LinkState,
-    packet: &Packet<Carried>,
-    now: Instant,
-    aside: &mut Aside,
-) {
-    state.watch(now);
-    if let Some(router) = &mut state.router {
-        let size = u64::from(packet.size) + u64::from(state.link.overhead());
-        let feedback = packet.payload.feedback_mut(aside);
-        router.on_arrival(now, size, &mut state.link, feedback);
+        packet.size += packet.payload.attach(feedback, self.fabric.aside());
     }
 }

@@ -3,16 +3,17 @@
 use measure::{RunResult, Stack, Traces};
 use network::Period;
 
-use super::{FORWARD, REVERSE, World};
+use super::World;
 use crate::RunOutput;
+use crate::fabric::FORWARD;
 use crate::flow::FlowState;
-use crate::flows::BACKGROUND;
+use crate::numbers::BACKGROUND;
 
 impl World<'_> {
     /// Processes each completed busy period of the bottleneck.
     #[inline(always)]
     pub(super) fn note_busy_periods(&mut self) {
-        while let Some(period) = self.links[FORWARD as usize].link.take_busy_period() {
+        while let Some(period) = self.fabric.link(FORWARD).link.take_busy_period() {
             self.note_busy(period);
         }
     }
@@ -22,10 +23,10 @@ impl World<'_> {
     #[cold]
     fn note_busy(&mut self, period: Period) {
         let flows = &mut self.flows.measured;
-        let routes = &self.routes;
+        let fabric = &self.fabric;
         self.unresolved.retain(|&flow| {
             let state = &mut flows[flow as usize];
-            if !routes.contains(state.data, FORWARD) {
+            if !fabric.takes_path(state.data) {
                 return false;
             }
             resolve(state, period);
@@ -43,13 +44,13 @@ impl World<'_> {
         self.catch_up();
         let arrived = self.end_legs(flow);
         let now = self.now;
-        self.links[FORWARD as usize].advance(now);
+        self.fabric.link(FORWARD).advance(now);
         self.note_busy_periods();
         self.end_startup(flow);
-        let link = &self.links[FORWARD as usize].link;
+        let link = &self.fabric.links()[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now)
-            && self.routes.contains(state.data, FORWARD)
+            && self.fabric.takes_path(state.data)
         {
             resolve(state, period);
         }
@@ -64,8 +65,8 @@ impl World<'_> {
     }
 
     pub(super) fn output(mut self) -> RunOutput {
-        for link in 0..self.links.len() as u32 {
-            self.links[link as usize].advance(self.now);
+        for link in 0..self.fabric.links().len() as u32 {
+            self.fabric.link(link).advance(self.now);
             self.note_dropped(link);
         }
         for flow in 0..self.flows.measured.len() as u32 {
@@ -91,34 +92,13 @@ impl World<'_> {
             flows: self.flows.take_results(),
             links: Vec::new(),
             traffic,
-            network: self.finish_cloud(),
+            network: self.fabric.finish_cloud(self.now),
         };
-        let reverse_paths = self.graph.reverse_links();
-        let own = self.graph.own_links(&self.scenario.path.routers);
-        let mut links = Vec::with_capacity(self.links.len());
-        for link in std::mem::take(&mut self.links) {
-            let (summary, trace) = link.finish(self.now);
-            links.push(summary);
-            if let (Some(traces), Some(trace)) = (&mut traces, trace) {
-                traces.links.push(trace);
-            }
-        }
-        let accesses = self.summarize_accesses(&links);
-        let others = links.split_off(own);
-        // A link that replaces the path's reverse link for some flows counts there.
-        let reverse = &mut links[REVERSE as usize];
-        for (link, index) in others.iter().zip(own as u32..) {
-            if reverse_paths.contains(&index) {
-                reverse.packets += link.packets;
-                reverse.drops += link.drops;
-                reverse.marks += link.marks;
-            }
-        }
-        if self.scenario.path.is_absent {
-            links.drain(..=REVERSE as usize);
-        }
-        links.extend(accesses);
+        let (links, link_traces) = self.fabric.finish(self.now);
         result.links = links;
+        if let Some(traces) = &mut traces {
+            traces.links = link_traces;
+        }
         let packets = self.take_packets();
         if let Some(traces) = &mut traces {
             let mut flows = self.flows.measured.into_iter();

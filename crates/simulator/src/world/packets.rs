@@ -8,7 +8,7 @@ use units::{Bytes, Instant};
 use super::World;
 use crate::carried::Carried;
 use crate::flow::NOBODY;
-use crate::flows::BACKGROUND;
+use crate::numbers::BACKGROUND;
 
 /// What is recorded of a flow.
 #[derive(Clone, Debug, Default)]

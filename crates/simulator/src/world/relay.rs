@@ -19,13 +19,13 @@
 //! leg. Goodput and completion come from the last receiver.
 
 use congestion::PathMemory;
-use scenario::{Direction, Ends, Flow};
+use scenario::Flow;
 use tcp::segment::AckSegment;
 use units::{Bytes, Duration, Instant};
 
 use super::World;
-use super::hosts::Way;
 use crate::conversation::Opened;
+use crate::fabric::Way;
 use crate::flow::{Arrived, FlowState, NOBODY, Placement, Relay};
 use crate::legs::Course;
 use crate::routes::Hop;
@@ -56,39 +56,6 @@ pub(super) fn behind<'a>(course: &'a Course, ways: &[Way]) -> Vec<Leg<'a>> {
 }
 
 impl<'a> World<'a> {
-    /// The ways of the legs of a connection whose data goes in `direction` between `ends`. The extra
-    /// delay is that of the first one.
-    pub(super) fn ways(
-        &mut self,
-        course: &Course,
-        direction: Direction,
-        ends: Ends,
-        turn: u64,
-        extra_delay: Duration,
-    ) -> Vec<Way> {
-        let [first, last] = self.scenario.path.ends_of(ends, direction);
-        let mut stations = vec![first];
-        stations.extend(&course.nodes);
-        stations.push(last);
-        let count = stations.len() - 1;
-        (0..count)
-            .map(|leg| {
-                let is_first = leg == 0;
-                let places = Ends {
-                    from: ends.from.filter(|_| is_first),
-                    to: ends.to.filter(|_| leg + 1 == count),
-                };
-                let nodes = [stations[leg], stations[leg + 1]];
-                let extra = if is_first {
-                    extra_delay
-                } else {
-                    Duration::ZERO
-                };
-                self.way_between(direction, nodes, places, turn, extra)
-            })
-            .collect()
-    }
-
     /// Adds the legs behind `first`, a flow whose endpoints exist. Returns the numbers of all legs,
     /// or `None` if too many flows are open.
     pub(super) fn chain(&mut self, first: u32, rest: &[Leg<'a>], seed: u64) -> Option<Vec<u32>> {

@@ -5,7 +5,7 @@ use rand_core::RngCore;
 use units::Instant;
 
 use super::{World, relay};
-use crate::agenda::{LEFT, RIGHT};
+use crate::agenda::LEFT;
 
 impl World<'_> {
     /// Starts the measured flows that are due.
@@ -62,8 +62,7 @@ impl World<'_> {
     pub(super) fn component(&mut self, flow: u32) -> Component {
         let component = self.free.pop().unwrap_or_else(|| {
             self.running.push(flow);
-            self.agendas[RIGHT].flows.add();
-            self.agendas[LEFT].flows.add()
+            self.agendas.add_flow()
         });
         self.running[component.index()] = flow;
         component
@@ -71,9 +70,7 @@ impl World<'_> {
 
     /// Frees the entry of a flow that has ended.
     pub(super) fn release(&mut self, component: Component) {
-        for agenda in &mut self.agendas {
-            agenda.flows.schedule(component, None);
-        }
+        self.agendas.clear_flow(component);
         self.free.push(component);
     }
 }

@@ -6,18 +6,18 @@
 use measure::{Bottleneck, StartupProbe};
 use units::Instant;
 
-use super::{FORWARD, World};
-use crate::links::LinkState;
+use super::World;
+use crate::fabric::{FORWARD, LinkState};
 use crate::oracle::{Oracle, payload_rate};
 
 impl World<'_> {
     /// Begins to measure the start-up of a flow that starts now.
     pub(super) fn measure_startup(&mut self, flow: u32) {
         let state = &mut self.flows.measured[flow as usize];
-        let link = &self.links[FORWARD as usize].link;
+        let link = &self.fabric.links()[FORWARD as usize].link;
         let service = &self.scenario.path.forward.service;
         let rate = service.mean_rate();
-        let rate = rate.filter(|_| self.routes.contains(state.data, FORWARD));
+        let rate = rate.filter(|_| self.fabric.takes_path(state.data));
         let capacity = rate.map(|rate| payload_rate(rate, link.overhead()));
         let probe = StartupProbe::new(state.start, state.base_rtt, capacity);
         if let Some(endpoints) = state.endpoints.as_deref_mut() {
@@ -36,7 +36,7 @@ impl World<'_> {
     pub(super) fn look_at_startup(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows.measured[flow as usize];
-        let uses_path = self.routes.contains(state.data, FORWARD);
+        let uses_path = self.fabric.takes_path(state.data);
         let base_rtt = state.base_rtt;
         let Some(endpoints) = state.endpoints.as_deref_mut() else {
             return;
@@ -46,7 +46,7 @@ impl World<'_> {
             && sender.is_established()
             && sender.window().in_slow_start()
         {
-            let link = uses_path.then(|| &mut self.links[FORWARD as usize]);
+            let link = uses_path.then(|| self.fabric.link(FORWARD));
             let mean = self.scenario.path.forward.service.mean_rate();
             sender.tell_path(now, &oracle.look(now, base_rtt, mean, link));
         }
@@ -58,7 +58,7 @@ impl World<'_> {
         let exit = sender.slow_start_exit();
         let ends = exit.filter(|_| !startup.has_exited());
         if ends.is_some() || startup.reads_queue(now) {
-            let link = &mut self.links[FORWARD as usize];
+            let link = self.fabric.link(FORWARD);
             let bottleneck = uses_path.then(|| bottleneck(link, now));
             if let Some(exit) = ends {
                 let (in_flight, limited) = (sender.bytes_in_flight(), sender.was_app_limited());
@@ -82,11 +82,11 @@ impl World<'_> {
     pub(super) fn end_startup(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows.measured[flow as usize];
-        if self.routes.contains(state.data, FORWARD)
+        if self.fabric.takes_path(state.data)
             && let Some(endpoints) = state.endpoints.as_deref_mut()
             && let Some(startup) = endpoints.startup.as_deref_mut()
         {
-            let link = &mut self.links[FORWARD as usize];
+            let link = self.fabric.link(FORWARD);
             startup.on_queue(Some(bottleneck(link, now).queue_max_packets));
         }
     }

@@ -46,11 +46,11 @@ use std::sync::atomic::AtomicBool;
 use scenario::{Direction, FULL_PACKET, Place, TrafficKind};
 use units::{Duration, Instant};
 
-use super::{FORWARD, NANO, World};
+use super::{NANO, World};
 use crate::agenda::{LEFT, Part, Position, RIGHT, Side};
+use crate::fabric::{FORWARD, LinkState};
 use crate::flow::FlowState;
-use crate::flows::BACKGROUND;
-use crate::links::LinkState;
+use crate::numbers::BACKGROUND;
 use crate::{EventLoop, RunError};
 
 /// With fewer packets in a turn, the plain loop is faster.
@@ -126,18 +126,25 @@ impl World<'_> {
         self.place_parts();
     }
 
+    /// Gives links that the fabric has added their places, at once if the run is built.
+    pub(super) fn place_added(&mut self) {
+        let added = self.fabric.take_added().into_iter().map(Part::Link);
+        self.agendas.announce(added);
+        if self.agendas.is_built() {
+            self.place_parts();
+        }
+    }
+
     /// Gives each new part its place in the agenda of its side.
     pub(super) fn place_parts(&mut self) {
-        for part in std::mem::take(&mut self.parts) {
-            let rank = self.ranks;
-            self.ranks += 1;
+        for part in self.agendas.take_unplaced() {
             let side = self.side_of(part);
-            let component = self.agendas[side].add(part, rank);
+            let component = self.agendas.place(side, part);
             let next = match part {
                 Part::Arrivals => self.next_arrival(),
                 Part::Link(link) => {
                     let in_turns = self.turns.lookahead.is_some();
-                    let state = &mut self.links[link as usize];
+                    let state = self.fabric.link(link);
                     state.place(side, component);
                     state.is_ahead = in_turns && state.from_right;
                     None
@@ -152,7 +159,7 @@ impl World<'_> {
                     (source.side, source.component) = (side, component);
                     Some(source.next)
                 }
-                Part::Cloud => self.place_cloud(component),
+                Part::Cloud => self.fabric.place_cloud(component),
                 Part::Flow(_) => None,
             };
             self.agendas[side].fixed.schedule(component, next);
@@ -169,8 +176,9 @@ impl World<'_> {
                 there: delay,
             });
         }
-        let back = self.graph.reverse_links();
-        let delay = |link: u32| self.links[link as usize].link.shortest_delay();
+        let back = self.fabric.reverse_links();
+        let links = self.fabric.links();
+        let delay = |link: u32| links[link as usize].link.shortest_delay();
         Some(Crossing {
             lookahead: back.iter().copied().map(delay).min().unwrap_or_default(),
             back,
@@ -202,9 +210,10 @@ impl World<'_> {
             return;
         };
         // Without a delay, a packet could arrive in the instant in which it leaves its sender.
-        let forward = &self.links[FORWARD as usize];
+        let links = self.fabric.links();
+        let forward = &links[FORWARD as usize];
         let reads_queue = forward.router.is_some() && forward.link.decides_late();
-        let reads_queue = reads_queue || self.links.iter().any(LinkState::is_sampled_late);
+        let reads_queue = reads_queue || links.iter().any(LinkState::is_sampled_late);
         if lookahead.is_zero() || there.is_zero() || reads_queue {
             return;
         }
@@ -213,10 +222,10 @@ impl World<'_> {
         }
         self.turns.lookahead = Some(lookahead);
         if !back.is_empty() {
-            self.links[FORWARD as usize].to_right = true;
+            self.fabric.link(FORWARD).to_right = true;
         }
         for link in back {
-            let state = &mut self.links[link as usize];
+            let state = self.fabric.link(link);
             state.from_right = true;
             if state.link.decides_late() && !self.turns.late.contains(&link) {
                 self.turns.late.push(link);
@@ -265,7 +274,7 @@ impl World<'_> {
 
     fn side_of(&self, part: Part) -> Side {
         let is_right = match part {
-            Part::Link(link) => self.links[link as usize].to_right,
+            Part::Link(link) => self.fabric.links()[link as usize].to_right,
             Part::Datagrams(index) => {
                 let table = self.datagrams[index as usize].table as usize;
                 self.scenario.path.traffic[table].direction == Direction::Reverse
@@ -288,8 +297,7 @@ impl World<'_> {
     ) -> Result<(), RunError> {
         let over = end + NANO;
         loop {
-            let next = self.agendas.each_ref().map(crate::agenda::Agenda::soonest);
-            let next = next[LEFT].min(next[RIGHT]);
+            let next = self.agendas.soonest();
             if next >= over {
                 if next < Instant::MAX {
                     self.now = end;
@@ -327,7 +335,7 @@ impl World<'_> {
         let until = self.turns.received - NANO;
         for index in 0..self.turns.late.len() {
             let link = self.turns.late[index];
-            let state = &mut self.links[link as usize];
+            let state = self.fabric.link(link);
             state.link.advance(until);
             state.reschedule(&mut self.agendas);
             if state.link.has_dropped() {
@@ -343,7 +351,7 @@ impl World<'_> {
         }
         let now = self.now;
         let position = self.turns.position.later(now);
-        // Nobody cancels this turn, so it does not fail.
+        // Its links have delays, and nothing cancels it: it does not fail.
         let _ = self.act_right(position, &AtomicBool::new(false));
         (self.now, self.turns.position) = (now, position);
         self.turns.received = self.turns.received.max(now);

@@ -8,19 +8,16 @@ use measure::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
     RoutingResult, TopologyResult,
 };
-use network::{Packet, Payload, Streams};
+use network::{Packet, Streams};
 use rand_core::RngCore;
 use scenario::{CloudConfig, Ends, Node, PathModel, Place};
-use units::{Duration, Instant};
+use units::Instant;
 use wireless::{Cloud, CloudMap, CloudSummary, Delivery, DropCause, Lost, NodeEnergy, NodeId};
 
-use super::World;
-use crate::agenda::{LEFT, Part, Side};
+use super::Fabric;
+use super::ledger::Ledger;
+use crate::agenda::{Agendas, LEFT};
 use crate::carried::Carried;
-use crate::ledger::Ledger;
-
-/// How far the cloud goes at once, before the loop looks whether the run was cancelled.
-const MOST_AT_ONCE: Duration = Duration::from_millis(100);
 
 /// The cloud, and what is counted at its border.
 #[derive(Debug)]
@@ -34,14 +31,13 @@ pub(super) struct Crossed {
     pub seen: Instant,
 }
 
-impl World<'_> {
+impl Fabric<'_> {
     /// Adds the cloud of the scenario, if it has one.
     pub(super) fn add_cloud(&mut self) {
-        let Some(config) = &self.scenario.path.cloud else {
+        let Some(config) = &self.path.cloud else {
             return;
         };
         let cloud = config.build(&self.streams);
-        self.parts.push(Part::Cloud);
         self.cloud = Some(Box::new(Crossed {
             ledger: Ledger::new(cloud.node_count()),
             cloud,
@@ -51,15 +47,26 @@ impl World<'_> {
         }));
     }
 
-    /// Sets its entry in the calendar, and returns when it acts first.
-    pub(super) fn place_cloud(&mut self, component: Component) -> Option<Instant> {
+    /// Whether there is a cloud.
+    pub const fn has_cloud(&self) -> bool {
+        self.cloud.is_some()
+    }
+
+    /// Sets the cloud's entry in the calendar, and returns when it acts first.
+    pub fn place_cloud(&mut self, component: Component) -> Option<Instant> {
         let crossed = self.cloud.as_deref_mut()?;
         crossed.component = component;
         crossed.scheduled = crossed.cloud.next_event();
         Some(crossed.scheduled).filter(|&at| at < Instant::MAX)
     }
 
-    fn reschedule_cloud(&mut self) {
+    /// The cloud's entry in the calendar.
+    pub fn cloud_component(&self) -> Option<Component> {
+        self.cloud.as_deref().map(|crossed| crossed.component)
+    }
+
+    /// Updates the cloud's calendar entry if its next event has changed.
+    pub fn reschedule_cloud(&mut self, agendas: &mut Agendas) {
         let Some(crossed) = self.cloud.as_deref_mut() else {
             return;
         };
@@ -67,104 +74,64 @@ impl World<'_> {
         if next != crossed.scheduled {
             crossed.scheduled = next;
             let next = Some(next).filter(|&at| at < Instant::MAX);
-            let fixed = &mut self.agendas[LEFT].fixed;
+            let fixed = &mut agendas[LEFT].fixed;
             fixed.schedule(crossed.component, next);
         }
     }
 
-    /// Passes a packet to the cloud; `number` is that of its crossing. False: no device of the sender
-    /// holds it.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn cross(&mut self, number: u32, packet: Packet<Carried>) -> bool {
-        let now = self.now;
+    /// Passes a packet to the cloud; `number` is that of its crossing.
+    pub fn enter_cloud(&mut self, now: Instant, number: u32, packet: Packet<Carried>) {
         let [from, to] = self.routes.crossing_ends(number);
         if let Some(crossed) = self.cloud.as_deref_mut() {
             crossed.ledger.enters(now, from, &packet);
             crossed.cloud.send(now, from, to, packet);
         }
-        self.note_lost_in_cloud();
-        self.reschedule_cloud();
-        false
     }
 
-    /// Passes `count` packets to the cloud that differ only in their sequence numbers; `packet` is the
-    /// first.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn cross_one_by_one(&mut self, number: u32, packet: Packet<Carried>, count: u32) {
-        for k in 0..count {
-            let payload = packet.payload.following(k);
-            self.cross(number, Packet { payload, ..packet });
-        }
-    }
-
-    /// Lets the cloud act until packets leave it or are lost in it, but not past the next event of any
-    /// other part of the run or `bound`.
-    #[inline(never)]
-    pub(super) fn cloud_acts(&mut self, side: Side, bound: Instant) {
-        let Some(crossed) = self.cloud.as_deref_mut() else {
-            return;
-        };
-        let mut until = self.now;
-        if !self.is_plain {
-            let other = self.agendas[side].soonest_other(crossed.component);
-            let before = other.min(bound).min(self.now + MOST_AT_ONCE);
-            until = until.max(Instant::from_nanos(before.as_nanos().saturating_sub(1)));
-        }
-        crossed.cloud.advance(until);
-        let mut seen = until;
-        while let Some(delivery) = self
-            .cloud
-            .as_deref_mut()
-            .and_then(|crossed| crossed.cloud.pop())
-        {
-            let Delivery { at, node, packet } = delivery;
-            self.now = self.now.max(at);
-            seen = self.now;
-            if let Some(crossed) = self.cloud.as_deref_mut() {
-                crossed.ledger.leaves(at, node, &packet);
-            }
-            self.arrive(&packet);
-        }
-        if let Some(at) = self.note_lost_in_cloud() {
-            self.now = self.now.max(at);
-            seen = self.now;
-        }
+    /// Lets the cloud act until `until`, or until packets leave it or are lost in it.
+    pub fn advance_cloud(&mut self, until: Instant) {
         if let Some(crossed) = self.cloud.as_deref_mut() {
-            crossed.seen = crossed.seen.max(seen);
+            crossed.cloud.advance(until);
         }
-        self.reschedule_cloud();
     }
 
-    /// Records what the cloud has lost; returns the time of the last loss.
-    fn note_lost_in_cloud(&mut self) -> Option<Instant> {
-        let mut last = None;
-        while let Some(crossed) = self.cloud.as_deref_mut()
-            && let Some(lost) = crossed.cloud.take_lost()
-        {
-            let Lost { at, packet, .. } = lost;
-            crossed.ledger.loses(&packet);
-            last = Some(at);
-            self.note_drop(at, packet);
+    /// The next packet that leaves the cloud, and when.
+    pub fn leave_cloud(&mut self) -> Option<(Instant, Packet<Carried>)> {
+        let crossed = self.cloud.as_deref_mut()?;
+        let Delivery { at, node, packet } = crossed.cloud.pop()?;
+        crossed.ledger.leaves(at, node, &packet);
+        Some((at, packet))
+    }
+
+    /// The next packet that the cloud has lost, and when.
+    pub fn take_lost_in_cloud(&mut self) -> Option<(Instant, Packet<Carried>)> {
+        let crossed = self.cloud.as_deref_mut()?;
+        let Lost { at, packet, .. } = crossed.cloud.take_lost()?;
+        crossed.ledger.loses(&packet);
+        Some((at, packet))
+    }
+
+    /// The cloud has performed all events up to `at`.
+    pub fn note_cloud_at(&mut self, at: Instant) {
+        if let Some(crossed) = self.cloud.as_deref_mut() {
+            crossed.seen = crossed.seen.max(at);
         }
-        last
     }
 
     /// `ends` with the nodes that are drawn at random; `name` is the name of their random stream. Both
     /// nodes differ.
-    pub(super) fn drawn(&self, ends: Ends, name: impl FnOnce() -> String) -> Ends {
+    pub fn drawn(&self, ends: Ends, name: impl FnOnce() -> String) -> Ends {
         if !ends.is_drawn() {
             return ends;
         }
-        drawn(&self.scenario.path, &self.streams, ends, &name())
+        drawn(self.path, &self.streams, ends, &name())
     }
 
     /// The result of the cloud.
-    pub(super) fn finish_cloud(&mut self) -> Option<NetworkResult> {
-        let config = self.scenario.path.cloud.as_ref()?;
+    pub fn finish_cloud(&mut self, now: Instant) -> Option<NetworkResult> {
+        let config = self.path.cloud.as_ref()?;
         let mut crossed = self.cloud.take()?;
-        let now = self.now.max(crossed.seen);
+        let now = now.max(crossed.seen);
         let summary = crossed.cloud.summary(now);
         let map = crossed.cloud.map(now);
         let ledger = &crossed.ledger;

@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 use wireless::NodeId;
 
 use crate::carried::Carried;
-use crate::flows::DATAGRAMS;
+use crate::numbers::is_datagrams;
 
 /// Counts since the start of the run.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Ledger {
         if !packet.payload.has_payload() || len == 0 {
             return None;
         }
-        match is_datagram(packet) {
+        match is_datagrams(packet.flow) {
             true => Some((packet.payload.sent.as_nanos(), len)),
             false => Some((seq, len)),
         }
@@ -152,7 +152,7 @@ impl Ledger {
             let is_first = !std::mem::replace(&mut entry.is_hit, true);
             self.hit += u64::from(is_first);
         }
-        if is_datagram(packet) {
+        if is_datagrams(packet.flow) {
             // No other copy follows.
             self.flows.entry(packet.flow).and_modify(|book| {
                 let key = packet.payload.sent.as_nanos();
@@ -198,16 +198,13 @@ impl Ledger {
     }
 }
 
-const fn is_datagram(packet: &Packet<Carried>) -> bool {
-    packet.flow & DATAGRAMS == DATAGRAMS
-}
-
 #[cfg(test)]
 mod tests {
     use network::Ecn;
     use tcp::segment::DataSegment;
 
     use super::*;
+    use crate::numbers::DATAGRAMS;
     use crate::routes::Hop;
 
     fn segment(flow: u32, seq: u64, at: Instant) -> Packet<Carried> {

@@ -15,8 +15,7 @@ use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Servi
 use scenario::{Direction, Node, Route, RouterModel, Step};
 use units::Duration;
 
-use super::build::Role;
-use super::{FORWARD, REVERSE, World};
+use super::{FORWARD, Fabric, REVERSE, Role};
 use crate::carried::Carried;
 use crate::channel::{Channel, ChannelLink};
 use crate::routes::Hop;
@@ -63,14 +62,14 @@ impl Graph {
     }
 }
 
-impl World<'_> {
+impl Fabric<'_> {
     /// Adds the path's own links, those of its routers, and those of the graph, in this order.
     pub(super) fn add_own_links(&mut self) {
         let Channel {
             path,
             routers,
             links,
-        } = Channel::new(&self.scenario.path, &self.streams);
+        } = Channel::new(self.path, &self.streams);
         for link in path.into_iter().chain(routers) {
             self.add_own_link(link);
         }
@@ -86,6 +85,11 @@ impl World<'_> {
 
     fn add_own_link(&mut self, link: ChannelLink<'_, Carried>) -> u32 {
         self.place_link(link.link, link.router, Role::Own)
+    }
+
+    /// The first link of each reverse path: the path's own, or one that replaces it.
+    pub fn reverse_links(&self) -> Vec<u32> {
+        self.graph.reverse_links()
     }
 
     /// The way between two nodes. The scenario has refused nodes without a route.
@@ -119,7 +123,7 @@ impl World<'_> {
 
     /// The route between two nodes; one of no links if there is none.
     fn find(&mut self, from: Node, to: Node) -> Route {
-        let path = &self.scenario.path;
+        let path = self.path;
         let known = self
             .graph
             .from
@@ -144,7 +148,7 @@ impl World<'_> {
             };
             match (link, direction) {
                 (None, Direction::Forward) => {
-                    links.extend((REVERSE + 1..).take(self.scenario.path.routers.len()));
+                    links.extend((REVERSE + 1..).take(self.path.routers.len()));
                     links.push(FORWARD);
                 }
                 (None, Direction::Reverse) => links.push(REVERSE),
@@ -167,7 +171,7 @@ impl World<'_> {
         let line = match self.graph.lines.get(&delay) {
             Some(&line) => line,
             None => {
-                let line = self.add_late_link(&delay_line(delay), Role::Aside);
+                let line = self.add_link(&delay_line(delay), Role::Aside);
                 self.graph.lines.insert(delay, line);
                 line
             }
@@ -177,7 +181,7 @@ impl World<'_> {
 
     /// The path's reverse direction for an access delay of `extra_delay` in each direction. Flows
     /// with equal access delays share one delay line, which adds no queueing.
-    pub(super) fn reverse_path(&mut self, extra_delay: Duration) -> Vec<u32> {
+    pub fn reverse_path(&mut self, extra_delay: Duration) -> Vec<u32> {
         let extra = extra_delay * 2;
         if let Some(links) = self.graph.reverse_paths.get(&extra) {
             return links.clone();
@@ -190,7 +194,7 @@ impl World<'_> {
     /// The links of a reverse path that is `delay` longer than the path's own. If the path's own is
     /// only a delay, one delay line replaces both.
     fn longer_reverse_path(&mut self, delay: Duration) -> Vec<u32> {
-        let shared = &self.scenario.path.reverse;
+        let shared = &self.path.reverse;
         let mut own = LinkConfig {
             service: Service::Unlimited,
             loss: LossConfig::None,
@@ -204,9 +208,9 @@ impl World<'_> {
         } == *shared;
         if is_only_delay {
             own.delay = shared.delay + delay;
-            vec![self.add_late_link(&own, Role::StandIn)]
+            vec![self.add_link(&own, Role::StandIn)]
         } else {
-            vec![REVERSE, self.add_late_link(&own, Role::Aside)]
+            vec![REVERSE, self.add_link(&own, Role::Aside)]
         }
     }
 }

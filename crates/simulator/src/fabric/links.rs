@@ -6,8 +6,8 @@ use network::router::Router;
 use network::{Admission, Link, Mark, Packet};
 use units::{Duration, Instant};
 
-use crate::agenda::{Agenda, LEFT, Side};
-use crate::carried::Carried;
+use crate::agenda::{Agendas, LEFT, Side};
+use crate::carried::{Aside, Carried};
 
 const NANO: Duration = Duration::from_nanos(1);
 
@@ -138,12 +138,7 @@ impl LinkState {
 
     /// Offers a packet; true if it was accepted.
     #[inline]
-    pub fn push(
-        &mut self,
-        now: Instant,
-        packet: Packet<Carried>,
-        agendas: &mut [Agenda; 2],
-    ) -> bool {
+    pub fn push(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
         self.watch(now);
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
@@ -166,7 +161,7 @@ impl LinkState {
         now: Instant,
         packet: Packet<Carried>,
         count: u32,
-        agendas: &mut [Agenda; 2],
+        agendas: &mut Agendas,
     ) -> u32 {
         self.watch(now);
         let accepted = self.link.push_train(now, packet, count);
@@ -176,7 +171,7 @@ impl LinkState {
 
     /// A packet behind others does not change which packet leaves next.
     #[inline(always)]
-    fn reschedule_after_push(&mut self, agendas: &mut [Agenda; 2]) {
+    fn reschedule_after_push(&mut self, agendas: &mut Agendas) {
         if self.scheduled.is_none() || self.link.decides_late() {
             self.reschedule(agendas);
         }
@@ -184,7 +179,7 @@ impl LinkState {
 
     /// Updates the calendar entry if the link's next event has changed.
     #[inline(always)]
-    pub fn reschedule(&mut self, agendas: &mut [Agenda; 2]) {
+    pub fn reschedule(&mut self, agendas: &mut Agendas) {
         let next = self.link.next_event();
         if next != self.scheduled {
             self.scheduled = next;
@@ -196,6 +191,18 @@ impl LinkState {
     pub fn advance(&mut self, now: Instant) {
         self.watch(now);
         self.link.advance(now);
+    }
+
+    /// Shows a packet to the router in front of it.
+    #[cold]
+    #[inline(never)]
+    pub fn consult(&mut self, packet: &Packet<Carried>, now: Instant, aside: &mut Aside) {
+        self.watch(now);
+        if let Some(router) = &mut self.router {
+            let size = u64::from(packet.size) + u64::from(self.link.overhead());
+            let feedback = packet.payload.feedback_mut(aside);
+            router.on_arrival(now, size, &mut self.link, feedback);
+        }
     }
 
     /// The result and time series at the end of a run.

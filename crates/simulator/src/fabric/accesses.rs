@@ -15,9 +15,8 @@ use network::{Discipline, LinkConfig, QueueConfig, Service};
 use scenario::{Direction, Ends, Hosts, Node, Place};
 use units::Duration;
 
-use super::World;
-use super::build::Role;
 use super::graph::Between;
+use super::{Fabric, Role};
 use crate::routes::Hop;
 
 /// The access link of a host, in both directions.
@@ -31,23 +30,23 @@ pub(super) struct Access {
 
 /// The way between two hosts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub struct Way {
     pub data: Hop,
     pub acks: Hop,
     /// Propagation there and back, with access links and extra delay.
     pub base_rtt: Duration,
 }
 
-impl World<'_> {
+impl Fabric<'_> {
     /// The way of the `turn`-th of the flows between `ends` whose data goes in `direction`.
-    pub(super) fn way(
+    pub fn way(
         &mut self,
         direction: Direction,
         ends: Ends,
         turn: u64,
         extra_delay: Duration,
     ) -> Way {
-        let nodes = self.scenario.path.ends_of(ends, direction);
+        let nodes = self.path.ends_of(ends, direction);
         self.way_between(direction, nodes, ends, turn, extra_delay)
     }
 
@@ -86,6 +85,39 @@ impl World<'_> {
         }
     }
 
+    /// The ways of the legs of a connection whose data goes in `direction` between `ends`. `proxies`
+    /// split it. The extra delay is that of the first one.
+    pub fn ways(
+        &mut self,
+        proxies: &[Node],
+        direction: Direction,
+        ends: Ends,
+        turn: u64,
+        extra_delay: Duration,
+    ) -> Vec<Way> {
+        let [first, last] = self.path.ends_of(ends, direction);
+        let mut stations = vec![first];
+        stations.extend(proxies);
+        stations.push(last);
+        let count = stations.len() - 1;
+        (0..count)
+            .map(|leg| {
+                let is_first = leg == 0;
+                let places = Ends {
+                    from: ends.from.filter(|_| is_first),
+                    to: ends.to.filter(|_| leg + 1 == count),
+                };
+                let nodes = [stations[leg], stations[leg + 1]];
+                let extra = if is_first {
+                    extra_delay
+                } else {
+                    Duration::ZERO
+                };
+                self.way_between(direction, nodes, places, turn, extra)
+            })
+            .collect()
+    }
+
     fn access_of(&mut self, place: Option<Place>, turn: u64) -> Option<(Access, Duration)> {
         match place {
             Some(Place::Hosts(table)) => Some(self.access(table, turn)),
@@ -95,7 +127,7 @@ impl World<'_> {
 
     /// The access link of the host that takes the `turn`-th flow, and its one-way delay.
     fn access(&mut self, table: u32, turn: u64) -> (Access, Duration) {
-        let hosts = &self.scenario.path.hosts[table as usize];
+        let hosts = &self.path.hosts[table as usize];
         let host = hosts.host(turn);
         let delay = hosts.delay(host);
         if let Some(&access) = self.accesses.get(&(table, host)) {
@@ -107,9 +139,6 @@ impl World<'_> {
             self.links[up as usize].from_right = true;
             self.links[down as usize].to_right = true;
         }
-        if self.ranks > 0 {
-            self.place_parts();
-        }
         let access = Access { up, down };
         self.accesses.insert((table, host), access);
         (access, delay)
@@ -117,7 +146,7 @@ impl World<'_> {
 
     /// Adds up the access links of each table, in each direction.
     pub(super) fn summarize_accesses(&self, links: &[LinkResult]) -> Vec<LinkResult> {
-        let tables = (0..).zip(&self.scenario.path.hosts);
+        let tables = (0..).zip(&self.path.hosts);
         tables
             .flat_map(|(table, hosts)| {
                 let own = || self.accesses.range((table, 0)..=(table, u32::MAX));
