@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("network", &["units", "tables"]),
     ("wireless", &["units", "tables", "network"]),
     // What applications send is independent of the network and of the scenario file.
-    ("workload", &["units"]),
+    ("workload", &["units", "tables"]),
     (
         "scenario",
         &[

@@ -10,8 +10,13 @@
 extern crate alloc;
 
 mod macros;
+mod support;
+
+pub use support::{Held, Lack, Stack};
 
 use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -82,6 +87,51 @@ pub const fn without<const N: usize>(keys: &[Key], names: &[&str]) -> [Key; N] {
     rest
 }
 
+/// The keys of several lists, each name once, at its first place; `N` is how many. What a list
+/// needs, the union needs only where the list is used.
+#[must_use]
+pub const fn united<const N: usize>(lists: &[&[&[Key]]]) -> [Key; N] {
+    let (keys, count) = union(lists);
+    assert!(count == N, "`N` is the number of different names");
+    keys
+}
+
+/// How many different names several lists have.
+#[must_use]
+pub const fn united_len(lists: &[&[&[Key]]]) -> usize {
+    union::<MOST_KEYS>(lists).1
+}
+
+/// Most keys of a union.
+const MOST_KEYS: usize = 256;
+
+const fn union<const N: usize>(lists: &[&[&[Key]]]) -> ([Key; N], usize) {
+    let mut keys = [Key::of(Kind::Switch); N];
+    let mut names = [""; N];
+    let (mut list, mut group, mut place, mut count) = (0, 0, 0, 0);
+    while list < lists.len() {
+        if group == lists[list].len() {
+            (list, group) = (list + 1, 0);
+        } else if place == lists[list][group].len() {
+            (group, place) = (group + 1, 0);
+        } else {
+            let key = lists[list][group][place];
+            if !is_one_of(key.name, &names) {
+                keys[count] = match key.usual {
+                    Usual::Needed(example) => {
+                        key.sometimes(example, "needed by the kinds that have it")
+                    }
+                    _ => key,
+                };
+                names[count] = key.name;
+                count += 1;
+            }
+            place += 1;
+        }
+    }
+    (keys, count)
+}
+
 const fn is_one_of(name: &str, names: &[&str]) -> bool {
     let name = name.as_bytes();
     let mut place = 0;
@@ -114,6 +164,8 @@ pub struct Key {
     pub resolved: &'static str,
     /// Whether the resolved form has it only if it is not the default.
     pub only_if_said: bool,
+    /// Whether every stack supports it; otherwise those that declare it ([`Stack`]).
+    pub everywhere: bool,
 }
 
 /// The value of a key that the file does not give.
@@ -273,6 +325,7 @@ impl Key {
             doc,
             resolved: "",
             only_if_said: false,
+            everywhere: false,
         }
     }
 
@@ -303,11 +356,30 @@ impl Key {
         }
     }
 
+    /// Requires the key in some files: an example, and which files.
+    #[must_use]
+    pub const fn sometimes(self, example: &'static str, which: &'static str) -> Self {
+        Self {
+            usual: Usual::Sometimes(example, which),
+            ..self
+        }
+    }
+
     /// Describes a default that cannot be written in a file.
     #[must_use]
     pub const fn usually(self, words: &'static str) -> Self {
         Self {
             usual: Usual::Words(words),
+            ..self
+        }
+    }
+
+    /// Every stack supports it, and all keys of its table: a part that all stacks share, such as a
+    /// link, implements it.
+    #[must_use]
+    pub const fn everywhere(self) -> Self {
+        Self {
+            everywhere: true,
             ..self
         }
     }
@@ -367,12 +439,30 @@ pub enum Value {
     Word(usize),
 }
 
+/// What a file gives for a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Given<'a> {
+    /// A value.
+    One(Value),
+    /// A line of text.
+    Text(&'a str),
+    /// The values of a list.
+    List(&'a [Value]),
+}
+
 /// A field of a configuration that can be described as a key.
 pub trait Field: Sized {
-    /// Its value.
+    /// Its value; nothing for a text and a list.
     fn value(&self) -> Value;
     /// The field from a value; from [`Value::Nothing`], a table with its defaults.
     fn of(value: Value) -> Option<Self>;
+    /// The field from what a file gives.
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::One(value) => Self::of(value),
+            Given::Text(_) | Given::List(_) => None,
+        }
+    }
     /// The configuration in this field, if it is a table.
     fn inner(&self) -> Option<&dyn Described> {
         None
@@ -436,8 +526,12 @@ pub trait Described: Rules {
     fn table(&self) -> &'static Table;
     /// The value of a key.
     fn value(&self, key: usize) -> Value;
-    /// Sets a key; a value of another kind is ignored.
-    fn set(&mut self, key: usize, value: Value);
+    /// Sets a key to what a file gives; a value of another kind is ignored.
+    fn give(&mut self, key: usize, given: Given<'_>);
+    /// Sets a key to a value; one of another kind is ignored.
+    fn set(&mut self, key: usize, value: Value) {
+        self.give(key, Given::One(value));
+    }
     /// The configuration at a key whose kind is a table.
     fn inner(&self, key: usize) -> Option<&dyn Described>;
     /// The same for writing, created with its defaults if there was none.
@@ -489,6 +583,41 @@ impl Field for bool {
     }
 }
 
+impl Field for String {
+    fn value(&self) -> Value {
+        Value::Nothing
+    }
+
+    fn of(_: Value) -> Option<Self> {
+        None
+    }
+
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::Text(text) => Some(text.into()),
+            Given::One(_) | Given::List(_) => None,
+        }
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    fn value(&self) -> Value {
+        Value::Nothing
+    }
+
+    fn of(value: Value) -> Option<Self> {
+        T::of(value).map(|one| vec![one])
+    }
+
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::List(values) => values.iter().map(|&value| T::of(value)).collect(),
+            Given::One(value) => Self::of(value),
+            Given::Text(_) => None,
+        }
+    }
+}
+
 impl<T: Field> Field for Option<T> {
     fn value(&self) -> Value {
         self.as_ref().map_or(Value::Nothing, Field::value)
@@ -498,6 +627,13 @@ impl<T: Field> Field for Option<T> {
         match value {
             Value::Nothing => Some(None),
             value => T::of(value).map(Some),
+        }
+    }
+
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::One(value) => Self::of(value),
+            given => T::take(given).map(Some),
         }
     }
 
