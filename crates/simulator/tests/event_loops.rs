@@ -250,7 +250,7 @@ fn flow(draw: &mut Draw, algorithms: &[String], is_timed: bool, text: &mut Strin
         _ => {}
     }
     // Not drawn, so that the other choices stay as they are.
-    if text.len() % 4 == 0 {
+    if text.len().is_multiple_of(4) {
         let tick = [1, 4, 10][text.len() / 4 % 3];
         writeln!(text, "tick = '{tick} ms'").unwrap();
     }
