@@ -169,6 +169,12 @@ const LINUX_LACKS: &[Lack] = &[
         "syn_window",
         "the kernel chooses the window of its SYN-ACK",
     ),
+    lack("flow", "mss", "the kernel derives its own from the device"),
+    lack(
+        "flow",
+        "tick",
+        "the kernel has the tick with which it was built",
+    ),
     lack("flow", "misbehavior", "the kernel's receivers comply"),
     lack("flow", "sack", "the kernel's flows use SACK"),
     lack("flow", "impatient", "the kernel's flows use SACK"),

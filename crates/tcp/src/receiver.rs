@@ -17,8 +17,9 @@
 //!
 //! ## Deviations
 //!
-//! - Timers are exact. Linux rounds the delayed ACK up to its tick, and lets the SACK compression
-//!   timer slip by up to 100 us.
+//! - Timers are exact unless the configuration has a [`Tick`]. With it, the delayed ACK and the
+//!   SYN-ACK count in ticks; the ATO is not rounded. Linux lets the SACK compression timer slip by up
+//!   to 100 us.
 //! - In a one-way transfer, the SYN-ACK has no retransmission timer of its own; the sender
 //!   retransmits the SYN and gets an answer.
 //! - In a one-way transfer, the FIN is acknowledged at once: the application closes its side, and
@@ -47,8 +48,8 @@ use units::{Bytes, Duration, Instant};
 
 use crate::range_set::RangeSet;
 use crate::rtt::{RTO_INITIAL, RTO_MIN, RttEstimator, back_off};
-use crate::segment::{AckSegment, DataSegment};
-use crate::{AckPolicy, ReceiverConfig};
+use crate::segment::{AckSegment, DataSegment, MAX_SACK_BLOCKS, SACK_BLOCKS_WITH_TIMESTAMPS};
+use crate::{AckPolicy, ReceiverConfig, Tick};
 use echo::Echo;
 pub use fast_path::PlainAck;
 use misbehavior::Aside;
@@ -108,6 +109,7 @@ struct Pending {
 #[cfg_attr(test, derive(PartialEq, Eq))]
 pub struct Receiver {
     policy: AckPolicy,
+    tick: Tick,
     sack: bool,
     compression: bool,
     rcv_nxt: u64,
@@ -177,6 +179,7 @@ impl Receiver {
         );
         Self {
             policy: config.ack_policy,
+            tick: config.tick,
             sack: config.sack,
             compression: config.sack,
             rcv_nxt: 0,
@@ -356,6 +359,8 @@ impl Receiver {
             self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
         }
         let end = segment.end();
+        // Linux takes a FIN although no memory is left, and reports that at once.
+        self.pending.immediate |= segment.is_bare_fin() && self.is_full();
         self.rcv_nxt = end;
         if segment.is_bare_fin() {
             self.pending.scheduled = true;
@@ -530,7 +535,8 @@ impl Receiver {
         self.syn_acks += 1;
         self.syn_ack_sent = Some(now);
         if self.awaits_third {
-            self.delayed_ack_at = now + back_off(RTO_INITIAL, self.syn_acks - 1);
+            let timeout = back_off(RTO_INITIAL, self.syn_acks - 1);
+            self.delayed_ack_at = self.tick.expiry(now, timeout);
         }
         AckSegment {
             ack: self.rcv_nxt,
@@ -574,7 +580,13 @@ impl Receiver {
             ..AckSegment::default()
         };
         if !self.sacks.is_empty() {
-            let blocks = self.sacks.take(self.rcv_nxt);
+            // Timestamps leave space for three blocks (Linux `tcp_established_options`).
+            let most = if self.ts_recent == 0 {
+                MAX_SACK_BLOCKS
+            } else {
+                SACK_BLOCKS_WITH_TIMESTAMPS
+            };
+            let blocks = self.sacks.take(self.rcv_nxt, most);
             if self.sack {
                 ack.sack = blocks;
             }

@@ -11,13 +11,16 @@
 //!
 //! ## Deviations
 //!
-//! - Timers are exact; Linux rounds them to its tick. Round-trip times are in nanoseconds until the
-//!   estimator takes them in microseconds.
+//! - Timers are exact unless the configuration has a [`Tick`](crate::Tick). With it, the timer counts
+//!   in ticks; the times by which idle time and the use of the window are judged remain exact.
+//!   Round-trip times are in nanoseconds until the estimator takes them in microseconds.
 //! - A segment has left once it is handed out, and the send buffer never limits. With
 //!   `small_queue`, the caller reports the bytes of IP queued in the sender's device
 //!   ([`Sender::handle_queued`]); Linux counts memory.
 //! - A FIN that rides on the last byte takes no sequence number: the stream ends with that byte.
 //!   Only a FIN that leaves alone takes one.
+//! - A retransmission that begins within a window that was shrunk leaves whole; Linux retransmits
+//!   the part that fits.
 //! - A connection never gives up: retransmissions continue with backed-off timers.
 //! - Linux lets the window grow on SACKs as well as cumulative ACKs, once it has measured
 //!   reordering above 3 segments. The congestion control then sees `advanced` for those SACKs.
@@ -26,8 +29,6 @@
 //! - Data SACKed by an ACK below `snd_una` counts as delivered; Linux's rate samples never see it.
 //! - A probe that repaired a loss causes no reduction during another reduction; Linux reduces
 //!   again.
-//! - If the receive window ends within a segment, Linux sends the part that fits if nothing small
-//!   is in flight (`tcp_mss_split_point`); here only whole segments leave.
 //! - A retransmission that an undo left in flight, and that is lost, is retransmitted; Linux waits
 //!   for the timeout.
 //! - The timeout, and not a timer of 10 ms, detects a receiver that discards SACKed data. Data sent
@@ -82,7 +83,7 @@ use crate::stream::Stream;
 use crate::tlp::Tlp;
 use crate::undo::Undo;
 use crate::validation::Validation;
-use crate::{LossDetection, SenderConfig};
+use crate::{LossDetection, SenderConfig, Tick};
 
 use fack::Suspicion;
 use frto::Frto;
@@ -172,6 +173,7 @@ struct Settings {
     byte_counting: bool,
     rto_min: Duration,
     seed: u64,
+    tick: Tick,
 }
 
 impl Settings {
@@ -193,6 +195,7 @@ impl Settings {
             byte_counting: config.byte_counting,
             rto_min: config.rto_min,
             seed: config.seed,
+            tick: config.tick,
         }
     }
 
@@ -264,7 +267,7 @@ impl Sender {
             partial_acks: PartialAcks::default(),
             rate: RateEstimator::default(),
             rtt: RoundTrip::new(config.rto_min),
-            timer: RetransmissionTimer::new(),
+            timer: RetransmissionTimer::new(config.tick),
             handshake: Handshake::new(),
             phase: Phase::Open,
             snd_una: 0,

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::policy::*;
 use super::*;
 use crate::Autotuning;
 
@@ -15,6 +14,7 @@ fn config(receive_buffer: u64) -> ReceiverConfig {
         autotuning: Autotuning::Current,
         ack_policy: AckPolicy::Delayed,
         sack: true,
+        tick: Tick::NONE,
     }
 }
 
@@ -215,6 +215,24 @@ fn the_delayed_ack_waits_forty_milliseconds_and_longer_after_a_timeout() {
     assert_eq!(bench.timer().0, Duration::from_millis(40 + 60));
 }
 
+/// With 250 Hz, the ATO of 40 ms is 10 ticks, and the timer fires one tick later. 16 segments arrive
+/// 1 ms apart from 100 ms (tick 25) on, and the 17th after 116 ms, with the beginning of tick 29.
+#[test]
+fn with_ticks_the_delayed_ack_waits_for_the_end_of_a_tick() {
+    let window = Bytes::new(1 << 20);
+    for (phase, waited) in [(0, 44), (3, 41), (1, 43)] {
+        let length = Duration::from_millis(4);
+        let mut bench = Bench::new(ReceiverConfig {
+            initial_window: window,
+            tick: Tick::with_phase(length, Duration::from_millis(phase)),
+            ..config(window.get())
+        });
+        bench.stream(0, 16, MS);
+        assert_eq!(bench.full(16).len(), 0);
+        assert_eq!(bench.timer().0, Duration::from_millis(waited));
+    }
+}
+
 #[test]
 fn the_delayed_ack_follows_the_time_between_segments() {
     let mut bench = Bench::full_window();
@@ -230,7 +248,7 @@ fn the_delayed_ack_never_takes_two_hundred_milliseconds() {
     for index in 16..24 {
         assert_eq!(bench.full(index).len(), 0);
         let (waited, _) = bench.timer();
-        assert!(waited <= DELAYED_ACK_MAX, "{waited:?}");
+        assert!(waited <= Duration::from_millis(199), "{waited:?}");
         bench.wait(Duration::from_millis(150));
     }
 }
@@ -724,4 +742,51 @@ fn random_arrivals_deliver_the_stream() {
         }
     }
     assert_eq!(bench.receiver.delivered(), Bytes::new(length));
+}
+
+/// Without timestamps (RFC 2018, section 3), 40 bytes of options hold four blocks, with them three.
+#[test]
+fn four_blocks_fit_without_timestamps() {
+    for (ts_val, count) in [(0, 4), (1, 3)] {
+        let mut receiver = Receiver::new(config(1 << 20)).without_sack_compression();
+        for place in 0..=4 {
+            let seq = u64::from(MSS) * 2 * place;
+            let data = DataSegment {
+                ts_val,
+                ..segment(seq, MSS)
+            };
+            receiver.handle_data(Instant::from_millis(place), &data, false);
+            let ack = receiver.poll_ack(Instant::from_millis(place)).unwrap();
+            assert_eq!(ack.sack.len(), count.min(place as usize));
+        }
+    }
+}
+
+/// A host that sends too delays the ACK of a FIN, unless its buffer is full.
+#[test]
+fn a_fin_into_a_closed_window_is_acknowledged_at_once() {
+    for (segments, is_acknowledged) in [(2, false), (4, true)] {
+        let size = Bytes::new(4 * u64::from(MSS));
+        let mut receiver = Receiver::new(ReceiverConfig {
+            initial_window: size,
+            autotuning: Autotuning::Off,
+            ..config(size.get())
+        });
+        receiver.hold();
+        receiver.complete_handshake(Instant::ZERO);
+        for index in 0..segments {
+            let now = Instant::from_millis(index);
+            receiver.handle_data(now, &segment(index * u64::from(MSS), MSS), false);
+            while receiver.poll_ack(now).is_some() {}
+        }
+        let now = Instant::from_millis(segments);
+        let end = segments * u64::from(MSS);
+        let fin = DataSegment {
+            fin: true,
+            ..segment(end, 0)
+        };
+        receiver.handle_data(now, &fin, false);
+        let ack = receiver.poll_ack(now).map(|ack| (ack.ack, ack.window));
+        assert_eq!(ack, is_acknowledged.then_some((end + 1, 0)));
+    }
 }
