@@ -20,6 +20,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.transforms import blended_transform_factory
 
 from slowstart import figure_style
 from slowstart.figures.stacking import StackedFigure, is_stacking
@@ -196,16 +197,44 @@ def finish(figure: Figure, title: str) -> Figure:
     if isinstance(figure, StackedFigure):
         figure.label_panels()
     if figure_style.current().width_in is not None:
-        figure.draw_without_rendering()  # fixes the heights of the panels
+        engine = figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(figure)  # gives the heights of the panels
         for axes in figure.axes:
             fitting = int(
                 axes.get_position().height * figure.get_figheight() * _LETTERS / scaled(1)
             )
             axes.set_ylabel(textwrap.fill(axes.get_ylabel(), max(fitting, 8)))
-    figure.align_ylabels()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
+    _fix_labels(figure)
     return figure
+
+
+def _fix_labels(figure: Figure) -> None:
+    """Aligns the y labels of each column of panels, and fixes the places of all axis labels.
+
+    Otherwise each drawing measures the tick labels of all panels of a column for each of them
+    (:meth:`matplotlib.figure.Figure.align_ylabels`), which takes most of its time.
+    """
+    width, height = figure.bbox.width, figure.bbox.height
+    edges: dict[tuple[int, str, int], list[Axis]] = {}
+    for axes in figure.axes:
+        x, y = axes.xaxis.label.get_position()
+        across = blended_transform_factory(axes.transAxes, figure.transFigure)
+        axes.xaxis.set_label_coords(x, y / height, transform=across)
+        place, side = axes.get_subplotspec(), str(axes.yaxis.get_label_position())
+        column = (
+            -1 if place is None else place.colspan.start if side == "left" else place.colspan.stop
+        )
+        grid = id(axes) if place is None else id(place.get_gridspec())
+        edges.setdefault((grid, side, column), []).append(axes.yaxis)
+    for (_, side, _), group in edges.items():
+        # An axis without a label has no place for one, but its ticks count as theirs do.
+        outermost = (min if side == "left" else max)(each.label.get_position()[0] for each in group)
+        for axis in group:
+            down = blended_transform_factory(figure.transFigure, axis.axes.transAxes)
+            axis.set_label_coords(outermost / width, axis.label.get_position()[1], transform=down)
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
