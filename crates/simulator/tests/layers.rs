@@ -47,7 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("vm", &["scenario", "measure", "emulator"]),
-    ("conformance", &["units", "congestion"]),
+    ("conformance", &["units", "congestion", "tcp"]),
     // Only `congestion` parses the names of algorithms.
     ("kernel", &["units", "congestion"]),
     (
