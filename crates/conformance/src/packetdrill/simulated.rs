@@ -353,7 +353,10 @@ impl Simulated {
         let ack = ack.unwrap_or(repeats);
         self.last = ack;
         let stamp = (segment.ts_val, segment.ts_ecr);
-        let mut packet = self.packet(&ack, segment.seq + 1, segment.len, stamp);
+        // A probe of a closed window has an old sequence number.
+        let is_probe = segment.len == 0 && !segment.fin;
+        let seq = segment.seq + u64::from(!is_probe);
+        let mut packet = self.packet(&ack, seq, segment.len, stamp);
         packet.flags.fin = segment.fin;
         packet.flags.psh = segment.psh;
         packet.flags.cwr = segment.cwr;
