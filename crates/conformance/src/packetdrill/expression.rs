@@ -11,8 +11,14 @@ pub struct Block {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Statement {
-    Assert { text: String, test: Expression },
-    Assign { name: String, value: Expression },
+    Assert {
+        text: String,
+        test: Expression,
+    },
+    Assign {
+        name: String,
+        value: Expression,
+    },
     /// `print`: evaluated nowhere.
     Print,
 }
@@ -173,7 +179,9 @@ fn statement(text: &str) -> Result<Statement, String> {
             let test = reader.expression()?;
             // A message may follow, of which the values here are a better one.
             if !matches!(reader.peek(), None | Some(Token::Mark(","))) {
-                return Err(format!("`{text}`: expected an expression over whole numbers"));
+                return Err(format!(
+                    "`{text}`: expected an expression over whole numbers"
+                ));
             }
             Ok(Statement::Assert {
                 text: split_outside(text, ',')[0].trim().to_owned(),
@@ -187,12 +195,18 @@ fn statement(text: &str) -> Result<Statement, String> {
                 Some(Token::Mark("+=")) => Some("+"),
                 Some(Token::Mark("-=")) => Some("-"),
                 Some(Token::Mark("*=")) => Some("*"),
-                _ => return Err(format!("`{text}` is not an assignment, `assert` or `print`")),
+                _ => {
+                    return Err(format!(
+                        "`{text}` is not an assignment, `assert` or `print`"
+                    ));
+                }
             };
             reader.at = 2;
             let mut value = reader.expression()?;
             if reader.peek().is_some() {
-                return Err(format!("`{text}`: expected an expression over whole numbers"));
+                return Err(format!(
+                    "`{text}`: expected an expression over whole numbers"
+                ));
             }
             if let Some(operator) = operator {
                 let before = Box::new(Expression::Name(name.clone()));
@@ -203,7 +217,9 @@ fn statement(text: &str) -> Result<Statement, String> {
                 value,
             })
         }
-        _ => Err(format!("`{text}` is not an assignment, `assert` or `print`")),
+        _ => Err(format!(
+            "`{text}` is not an assignment, `assert` or `print`"
+        )),
     }
 }
 
@@ -415,10 +431,8 @@ impl Expression {
                 0 => Ok(0),
                 _ => right.value(look),
             },
-            Self::Binary(mark, left, right) => {
-                operate(mark, left.value(look)?, right.value(look)?)
-                    .ok_or_else(|| format!("`{mark}` has no result in 64 bits"))
-            }
+            Self::Binary(mark, left, right) => operate(mark, left.value(look)?, right.value(look)?)
+                .ok_or_else(|| format!("`{mark}` has no result in 64 bits")),
             Self::Chain(first, rest) => {
                 let mut left = first.value(look)?;
                 for (mark, next) in rest {

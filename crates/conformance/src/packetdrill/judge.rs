@@ -142,11 +142,7 @@ pub struct Run {
 ///
 /// # Errors
 /// The script asks for something that the stack does not have.
-pub fn run(
-    script: &Script,
-    stack: &mut dyn Stack,
-    tolerance: Duration,
-) -> Result<Run, Error> {
+pub fn run(script: &Script, stack: &mut dyn Stack, tolerance: Duration) -> Result<Run, Error> {
     Judge {
         script,
         stack,
@@ -235,7 +231,11 @@ impl Judge<'_> {
             Action::Expect(_) => Ok(None),
             Action::Inject(packet) => {
                 let mut packet = packet.clone();
-                if let Some(stamps) = packet.options.as_mut().and_then(|it| it.timestamps.as_mut()) {
+                if let Some(stamps) = packet
+                    .options
+                    .as_mut()
+                    .and_then(|it| it.timestamps.as_mut())
+                {
                     stamps.ecr = self.stamp(stamps.ecr);
                 }
                 self.stack.inject(&packet)?;
@@ -314,7 +314,11 @@ impl Judge<'_> {
         let any_time = to == Instant::MAX;
         // How long to wait for a packet that may come at any time.
         let patience = self.stack.now() + Duration::from_secs(10);
-        let until = if any_time { patience } else { to + self.tolerance };
+        let until = if any_time {
+            patience
+        } else {
+            to + self.tolerance
+        };
         let earliest = Instant::ZERO + (from - Instant::ZERO).saturating_sub(self.tolerance);
         let range = || {
             if any_time {

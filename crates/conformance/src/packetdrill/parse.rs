@@ -120,8 +120,15 @@ impl<'a> Parser<'a> {
                 "--ip_version" if value == "ipv4" => {}
                 "--ip_version" => return Err(format!("not in scope: {option}")),
                 // The size of probes is that of the host; the addresses are those of this runner.
-                "--mss" | "--local_ip" | "--remote_ip" | "--gateway_ip" | "--netmask_ip"
-                | "--bind_port" | "--connect_port" | "--speed" | "--tcp_ts_tick_usecs" => {}
+                "--mss"
+                | "--local_ip"
+                | "--remote_ip"
+                | "--gateway_ip"
+                | "--netmask_ip"
+                | "--bind_port"
+                | "--connect_port"
+                | "--speed"
+                | "--tcp_ts_tick_usecs" => {}
                 _ => return Err(format!("not in scope: the option {name}")),
             }
         }
@@ -132,9 +139,9 @@ impl<'a> Parser<'a> {
     fn take_between(&mut self, open: &str, close: &str) -> Result<&'a str, Error> {
         let start = self.at;
         let inner = &self.rest()[open.len()..];
-        let end = inner.find(close).ok_or_else(|| {
-            self.error_at(start, format!("`{open}` has no `{close}`"))
-        })?;
+        let end = inner
+            .find(close)
+            .ok_or_else(|| self.error_at(start, format!("`{open}` has no `{close}`")))?;
         self.at += open.len() + end + close.len();
         Ok(&inner[..end])
     }
@@ -246,7 +253,11 @@ fn when(text: &str) -> Result<When, String> {
     let to = match second {
         None => from,
         Some(second) if second.starts_with('+') == is_relative => seconds(second)?,
-        Some(_) => return Err(format!("`{text}`: both ends must be absolute, or both relative")),
+        Some(_) => {
+            return Err(format!(
+                "`{text}`: both ends must be absolute, or both relative"
+            ));
+        }
     };
     if to < from {
         return Err(format!("`{text}` ends before it begins"));
@@ -283,7 +294,17 @@ mod tests {
         assert_eq!(when("+0.2~+.25"), Ok(When::Relative(ms(200), ms(250))));
         assert_eq!(when("1~2"), Ok(When::Absolute(ms(1000), ms(2000))));
         assert_eq!(when("*"), Ok(When::Any));
-        for wrong in ["", "+", "-1", "1~+2", "2~1", "0.1...0.2", "nan", "inf", "1e99"] {
+        for wrong in [
+            "",
+            "+",
+            "-1",
+            "1~+2",
+            "2~1",
+            "0.1...0.2",
+            "nan",
+            "inf",
+            "1e99",
+        ] {
             assert!(when(wrong).is_err(), "{wrong}");
         }
     }

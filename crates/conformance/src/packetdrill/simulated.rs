@@ -102,7 +102,11 @@ impl Simulated {
 
     fn sender_config(settings: &Settings, algorithm: &Algorithm, peer: &Peer) -> SenderConfig {
         let option_bytes = if peer.timestamps { TIMESTAMPS_SIZE } else { 0 };
-        let smss = peer.mss.min(u32::from(MSS)).saturating_sub(option_bytes).max(1);
+        let smss = peer
+            .mss
+            .min(u32::from(MSS))
+            .saturating_sub(option_bytes)
+            .max(1);
         // A large divisor turns the deferral of bursts off, as a device without TSO does.
         let defers = settings.tso && settings.number("tcp_tso_win_divisor").unwrap_or(3) < 10;
         SenderConfig {
@@ -158,7 +162,9 @@ impl Simulated {
             None => self.settings.part("tcp_rmem", 2).unwrap_or(6 << 20),
         };
         let shift = (buffer.max(1).ilog2() as u8).saturating_sub(15).min(14);
-        let scales = is_on("tcp_window_scaling").then_some(()).and(offer.window_scale);
+        let scales = is_on("tcp_window_scaling")
+            .then_some(())
+            .and(offer.window_scale);
         let ecn = match self.settings.number("tcp_ecn") {
             Some(1) => true,
             Some(2) => !packet.flags.ack,
@@ -176,8 +182,7 @@ impl Simulated {
         if self.is_prompt {
             self.sender.send_promptly();
         }
-        let receiver =
-            Self::receiver_config(&self.settings, self.receive_buffer, self.peer.sack);
+        let receiver = Self::receiver_config(&self.settings, self.receive_buffer, self.peer.sack);
         self.receiver = Receiver::new(receiver);
     }
 
@@ -197,7 +202,11 @@ impl Simulated {
         let stamps = self.stamps(packet);
         AckSegment {
             // A FIN on the last byte takes no sequence number here.
-            ack: if self.is_closed { ack.min(self.sender.snd_nxt()) } else { ack },
+            ack: if self.is_closed {
+                ack.min(self.sender.snd_nxt())
+            } else {
+                ack
+            },
             window: packet.window.unwrap_or(0) << shift,
             ts_val: stamps.val,
             ts_ecr: stamps.ecr,
@@ -209,7 +218,10 @@ impl Simulated {
 
     fn stamps(&self, packet: &Packet) -> Timestamps {
         let none = Timestamps { val: 0, ecr: 0 };
-        let offered = packet.options.as_ref().and_then(|options| options.timestamps);
+        let offered = packet
+            .options
+            .as_ref()
+            .and_then(|options| options.timestamps);
         offered.filter(|_| self.peer.timestamps).unwrap_or(none)
     }
 
@@ -244,7 +256,11 @@ impl Simulated {
         let answer = self.acknowledgment(packet);
         let rtt = (retransmitted == 0).then(|| self.now - since);
         let third = self.receiver.connect(self.now, &answer, rtt);
-        self.establish(&answer, rtt, u32::try_from(retransmitted).unwrap_or(u32::MAX));
+        self.establish(
+            &answer,
+            rtt,
+            u32::try_from(retransmitted).unwrap_or(u32::MAX),
+        );
         self.last = third;
         self.push_ack(&third);
     }
@@ -371,7 +387,10 @@ impl Simulated {
 
     fn packet(&self, ack: &AckSegment, seq: u64, len: u32, stamp: (u32, u32)) -> Packet {
         let shift = self.peer.scales.map_or(0, |(_, own)| own);
-        let sack = ack.sack.iter(ack.ack).map(|(start, end)| (start + 1, end + 1));
+        let sack = ack
+            .sack
+            .iter(ack.ack)
+            .map(|(start, end)| (start + 1, end + 1));
         Packet {
             ecn: Some(Ecn::NotEct),
             flags: Flags {
@@ -404,14 +423,19 @@ impl Simulated {
             Stage::SynSent(_) | Stage::Established => self.sender.poll_timeout(),
             _ => None,
         };
-        [sender, self.receiver.poll_timeout()].into_iter().flatten().min()
+        [sender, self.receiver.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn check(&self, fd: i64) -> Result<(), String> {
         if self.fd == Some(fd) {
             Ok(())
         } else {
-            Err(format!("not in scope: socket {fd} has no connection (one is simulated)"))
+            Err(format!(
+                "not in scope: socket {fd} has no connection (one is simulated)"
+            ))
         }
     }
 
@@ -594,7 +618,10 @@ impl Stack for Simulated {
             ("tcpi_sacked", i64::from(sender.segments_sacked_out())),
             ("tcpi_lost", i64::from(sender.segments_lost_out())),
             ("tcpi_retrans", i64::from(sender.segments_retrans_out())),
-            ("tcpi_total_retrans", sender.stats().segments_retransmitted as i64),
+            (
+                "tcpi_total_retrans",
+                sender.stats().segments_retransmitted as i64,
+            ),
             ("tcpi_reordering", i64::from(sender.reordering())),
             ("tcpi_reord_seen", i64::from(sender.reordering_seen())),
             ("tcpi_rtt", micros(sender.srtt())),

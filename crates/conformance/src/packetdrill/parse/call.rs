@@ -7,7 +7,9 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Reads a call and what it returns.
 pub(super) fn call(text: &str) -> Result<(Call, Outcome), String> {
-    let open = text.find('(').ok_or("expected `<`, `>`, `%{` or a system call")?;
+    let open = text
+        .find('(')
+        .ok_or("expected `<`, `>`, `%{` or a system call")?;
     let name = text[..open].trim();
     let close = matching(text, open).ok_or_else(|| format!("`{name}(` does not end"))?;
     let arguments = arguments(&text[open + 1..close]);
@@ -144,9 +146,7 @@ fn option(name: &str, value: &str) -> Result<SocketOption, String> {
         "SO_SNDBUF" => Ok(SocketOption::SendBuffer(number()?)),
         "SO_RCVBUF" => Ok(SocketOption::ReceiveBuffer(number()?)),
         "TCP_NODELAY" => Ok(SocketOption::NoDelay(number()? != 0)),
-        "TCP_CONGESTION" => Ok(SocketOption::Congestion(
-            inner.trim_matches('"').to_owned(),
-        )),
+        "TCP_CONGESTION" => Ok(SocketOption::Congestion(inner.trim_matches('"').to_owned())),
         _ => Err(format!("not in scope: the socket option {name}")),
     }
 }
@@ -163,7 +163,10 @@ mod tests {
         );
         assert_eq!(
             call("connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)"),
-            Ok((Call::Connect { fd: 3 }, Outcome::Error("EINPROGRESS".into())))
+            Ok((
+                Call::Connect { fd: 3 },
+                Outcome::Error("EINPROGRESS".into())
+            ))
         );
         let option = SocketOption::Congestion("reno".into());
         assert_eq!(

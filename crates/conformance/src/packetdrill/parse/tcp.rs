@@ -38,7 +38,11 @@ pub(super) fn packet(text: &str, is_inbound: bool) -> Result<Packet, String> {
                 packet.window = Some(u32::from(field));
             }
             "urg" => return Err("not in scope: urgent data".into()),
-            _ => return Err(format!("`{word}` is not understood; expected `ack`, `win` or `<`")),
+            _ => {
+                return Err(format!(
+                    "`{word}` is not understood; expected `ack`, `win` or `<`"
+                ));
+            }
         }
     }
     packet.options = match options.map(str::trim) {
@@ -132,7 +136,9 @@ fn options_of(text: &str) -> Result<Options, String> {
                     let ends = block.split_once(':').ok_or_else(wrong)?;
                     let number = |text: &str| text.parse().ok().filter(|it| *it < LARGEST);
                     let start = number(ends.0).ok_or_else(wrong)?;
-                    let end = number(ends.1).filter(|end| *end > start).ok_or_else(wrong)?;
+                    let end = number(ends.1)
+                        .filter(|end| *end > start)
+                        .ok_or_else(wrong)?;
                     options.sack.push((start, end));
                 }
                 size += 2 + 8 * blocks.len();
@@ -171,7 +177,11 @@ mod tests {
         ] {
             let packet = packet(text, true).expect("a packet");
             let printed = packet.to_string();
-            assert_eq!(self::packet(&printed, true).as_ref(), Ok(&packet), "{printed}");
+            assert_eq!(
+                self::packet(&printed, true).as_ref(),
+                Ok(&packet),
+                "{printed}"
+            );
         }
     }
 
@@ -194,6 +204,9 @@ mod tests {
             assert!(packet(text, true).is_err(), "{text}");
         }
         assert!(packet("> . 1:1(0) ack 1 <...>", false).is_err());
-        assert_eq!(packet(". 1:1(0) ack 1 <...>", false).map(|it| it.options), Ok(None));
+        assert_eq!(
+            packet(". 1:1(0) ack 1 <...>", false).map(|it| it.options),
+            Ok(None)
+        );
     }
 }
