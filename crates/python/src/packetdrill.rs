@@ -1,4 +1,4 @@
-//! `run_script`: runs a packetdrill script.
+//! `run_script`: runs a packetdrill script against the simulated TCP or the running kernel.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use units::Duration;
 
 use crate::errors;
+use crate::linux;
 
 /// Largest size of a script in bytes.
 const MAX_SCRIPT: u64 = 4_000_000;
@@ -48,7 +49,7 @@ fn of_difference(difference: &Difference) -> Value {
     })
 }
 
-/// Runs the script in a file on a stack, `simulated`. Times may differ by
+/// Runs the script in a file on a stack, `simulated` or `linux`. Times may differ by
 /// `tolerance_ms`, or what the script permits if that is more. Returns a JSON object.
 #[pyfunction]
 #[pyo3(signature = (file, stack, algorithm=None, tolerance_ms=10))]
@@ -65,6 +66,7 @@ pub fn run_script(
         let tolerance = script.tolerance.unwrap_or(wanted).max(wanted) + TICK;
         let outcome = match stack {
             "simulated" => simulated(&script, algorithm, tolerance).map_err(errors::input)?,
+            "linux" => linux::run_script_on_kernel(&script, algorithm, tolerance)?,
             _ => return Err(errors::input(format!("there is no stack `{stack}`"))),
         };
         let notes: Vec<Value> = script

@@ -48,6 +48,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "measure",
             "emulator",
             "kernel",
+            // The language of scripts alone, and the trait of what they test.
+            "conformance",
         ],
     ),
     ("vm", &["scenario", "measure", "emulator", "kernel-stack"]),

@@ -31,6 +31,7 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Error> {
             file: file.to_owned(),
             settings: Settings::default(),
             tolerance: None,
+            mss: None,
             events: Vec::new(),
             notes: Vec::new(),
         },

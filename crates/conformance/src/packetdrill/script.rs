@@ -14,6 +14,8 @@ pub struct Script {
     pub settings: Settings,
     /// The tolerance that the script asks for.
     pub tolerance: Option<Duration>,
+    /// Larger injected packets consist of segments of this size, merged by the device (`--mss`).
+    pub mss: Option<u16>,
     /// What happens, in order.
     pub events: Vec<Event>,
     /// What was read and has no effect here, with its line.
