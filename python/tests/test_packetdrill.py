@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slowstart.commands.cli import invoke
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+SCRIPTS = Path(__file__).parents[2] / "conformance/packetdrill"
 SCRIPT = """
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 bind(3, ..., ...) = 0
@@ -34,6 +32,12 @@ def test_a_script_that_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     file = _script(tmp_path, "good", WRITE + "+0 > P. 1:2001(2000) ack 1\n")
     assert invoke(["packetdrill", file, "-a", "reno"]) == 0
     assert capsys.readouterr().out == f"{file}: passed (2 packets, 0 assertions)\n"
+
+
+@pytest.mark.usefixtures("right")
+def test_the_kernel_passes_each_script(capsys: pytest.CaptureFixture[str]) -> None:
+    status = invoke(["packetdrill", str(SCRIPTS), "--stack", "linux"])
+    assert status == 0, capsys.readouterr().out
 
 
 def test_the_first_difference_is_printed(
@@ -68,3 +72,8 @@ def test_files_that_are_not_there(
 ) -> None:
     assert invoke(["packetdrill", str(tmp_path / name)]) == 2
     assert capsys.readouterr().err.startswith("slowstart: ")
+
+
+def test_an_unknown_stack(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["packetdrill", str(SCRIPTS), "--stack", "bsd"]) == 2
+    assert "unknown stack `bsd`" in capsys.readouterr().err

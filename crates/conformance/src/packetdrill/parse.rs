@@ -120,9 +120,12 @@ impl<'a> Parser<'a> {
                 }
                 "--ip_version" if value == "ipv4" => {}
                 "--ip_version" => return Err(format!("not in scope: {option}")),
-                // The size of probes is that of the host; the addresses are those of this runner.
-                "--mss"
-                | "--local_ip"
+                "--mss" => {
+                    let mss = value.parse().ok().filter(|mss| *mss > 0);
+                    self.script.mss = Some(mss.ok_or("expected a segment size")?);
+                }
+                // The addresses are those of this runner.
+                "--local_ip"
                 | "--remote_ip"
                 | "--gateway_ip"
                 | "--netmask_ip"
