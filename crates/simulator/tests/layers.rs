@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("network", &["units", "tables"]),
     ("wireless", &["units", "tables", "network"]),
     // What applications send is independent of the network and of the scenario file.
-    ("workload", &["units"]),
+    ("workload", &["units", "tables"]),
     (
         "scenario",
         &[
@@ -88,6 +88,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "analysis",
         ],
     ),
+    // What a QUIC stack's congestion controller is made of, for any stack and for one stack each.
+    ("quic", &["units", "congestion"]),
+    ("quinn", &["units", "quic"]),
+    ("noq", &["units", "quic"]),
     // Only for tests, so no crate may use it.
     ("testing", &[]),
     (
@@ -187,6 +191,38 @@ fn imports_follow_the_design() {
         assert!(
             seen.iter().any(|other| other == name),
             "the table names `{name}`, which does not exist"
+        );
+    }
+}
+
+/// The table of imports in `docs/design/architecture.md` is that of this file.
+/// `SLOWSTART_SNAPSHOT=write` writes it.
+#[test]
+fn the_page_has_the_imports() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/design/architecture.md"
+    );
+    let text = std::fs::read_to_string(page).expect("the page of the architecture");
+    let mut table = String::from("\n\n| crate | may import |\n| --- | --- |\n");
+    for (name, may) in ALLOWED {
+        let may: Vec<String> = may.iter().map(|name| format!("`{name}`")).collect();
+        table += &format!("| `{name}` | {} |\n", may.join(", "));
+    }
+    table.push('\n');
+    let begin = text.find("<!-- imports:").expect("the begin of the table");
+    let begin = begin + text[begin..].find("-->").expect("its end") + "-->".len();
+    let end = text
+        .find("<!-- end of imports -->")
+        .expect("the end of the table");
+    if std::env::var_os("SLOWSTART_SNAPSHOT").is_some_and(|word| word == "write") {
+        let text = format!("{}{table}{}", &text[..begin], &text[end..]);
+        std::fs::write(page, text).expect("the page is written");
+    } else {
+        assert_eq!(
+            &text[begin..end],
+            table,
+            "SLOWSTART_SNAPSHOT=write writes the table"
         );
     }
 }
