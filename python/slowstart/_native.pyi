@@ -135,6 +135,9 @@ def analyze_simulated(scenario: Scenario, *, run: int, vantage: str) -> str:
 def run_vector(file: str | PathLike[str]) -> str:
     """Runs a conformance vector, or a folder of them; returns a JSON list of reports."""
 
+def run_script(file: str, stack: str, algorithm: str | None = None, tolerance_ms: int = 10) -> str:
+    """Runs a packetdrill script on a stack; returns a report as a JSON object."""
+
 def parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
     """Parses TOML; returns the document, and the line of each value by its path of keys.
 

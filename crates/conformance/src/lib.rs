@@ -3,7 +3,8 @@
 //!
 //! A vector is a text file (`docs/reference/conformance.md` describes the format) that names no
 //! type of this project. This crate reads vectors and runs them against the algorithms of
-//! `congestion`, or against anything else that implements [`Subject`].
+//! `congestion`, or against anything else that implements [`Subject`]. [`packetdrill`] runs scripts
+//! of the packetdrill language against the simulated TCP, or any other [`packetdrill::Stack`].
 //!
 //! ```no_run
 //! let text = std::fs::read_to_string("conformance/standard-slow-start.vec").expect("the vector");
@@ -17,6 +18,7 @@
 mod algorithm;
 mod error;
 mod flight;
+pub mod packetdrill;
 mod parse;
 mod report;
 mod run;

@@ -66,8 +66,16 @@ impl Device {
         name: String,
         address: Ipv4Addr,
     ) -> Result<Option<Self>, EmulatorError> {
+        Self::make_with(name, address, libc::IFF_TUN | libc::IFF_NO_PI)
+    }
+
+    fn make_with(
+        name: String,
+        address: Ipv4Addr,
+        flags: libc::c_int,
+    ) -> Result<Option<Self>, EmulatorError> {
         let file = open()?;
-        let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+        let flags = flags as i16;
         match request(
             file.as_raw_fd(),
             libc::TUNSETIFF,
@@ -87,6 +95,44 @@ impl Device {
         configure(libc::SIOCSIFNETMASK, &name, &socket_address(NETMASK))?;
         configure(libc::SIOCSIFFLAGS, &name, &UP.to_ne_bytes())?;
         Ok(Some(Self { name, file }))
+    }
+}
+
+/// Makes the device of a new namespace, which the calling thread is in, for a program that reads
+/// packets before the kernel segments them. Each read and write begins with a `struct
+/// virtio_net_hdr` of [`OFFLOAD_HEADER`] bytes. `tso`: the device takes whole bursts; otherwise the
+/// kernel segments them.
+///
+/// # Errors
+/// A device could not be made, or configured.
+pub fn offloading_device(address: Ipv4Addr, tso: bool) -> Result<File, EmulatorError> {
+    quieten()?;
+    configure(libc::SIOCSIFFLAGS, "lo", &UP.to_ne_bytes())?;
+    let flags = libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
+    let device = Device::make_with(NAME.to_owned(), address, flags)?.ok_or_else(|| {
+        let error = io::Error::from(io::ErrorKind::AlreadyExists);
+        EmulatorError::System(format!("creating {NAME}"), error)
+    })?;
+    let offloads = if tso {
+        libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN
+    } else {
+        0
+    };
+    set_offloads(&device.file, offloads)
+        .map_err(EmulatorError::system(format!("configuring {NAME}")))?;
+    Ok(device.file)
+}
+
+/// Bytes of the header of each packet of [`offloading_device`].
+pub const OFFLOAD_HEADER: usize = 10;
+
+#[expect(unsafe_code, reason = "tun(4) is configured by ioctl(2)")]
+fn set_offloads(file: &File, offloads: libc::c_uint) -> io::Result<()> {
+    let value = libc::c_ulong::from(offloads);
+    // SAFETY: this ioctl takes an integer and touches no memory of the caller.
+    match unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD, value) } {
+        status if status < 0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
 

@@ -50,7 +50,7 @@ mod user;
 
 pub use check::{Bounds, SelfCheck};
 pub use clock::{monotonic_nanos, pause};
-pub use device::NAME as DEVICE;
+pub use device::{NAME as DEVICE, OFFLOAD_HEADER, offloading_device};
 pub use emulation::{Emulation, EmulationOptions, Prepared};
 pub use error::EmulatorError;
 pub use flows::{Delivery, Drop, FlowFacts};

@@ -21,7 +21,10 @@ pub struct Namespace {
 
 impl Namespace {
     /// Creates a namespace and runs `prepare` in it.
-    pub(crate) fn make<T: Send>(
+    ///
+    /// # Errors
+    /// This user or kernel has no network namespaces, or `prepare` failed.
+    pub fn make<T: Send>(
         prepare: impl FnOnce() -> Result<T, EmulatorError> + Send,
     ) -> Result<(Self, T), EmulatorError> {
         on_thread(|| {
@@ -46,10 +49,10 @@ impl Namespace {
     }
 
     /// Runs `work` on a thread in it and waits for the end.
-    pub(crate) fn within<T: Send>(
-        &self,
-        work: impl FnOnce() -> T + Send,
-    ) -> Result<T, EmulatorError> {
+    ///
+    /// # Errors
+    /// The thread could not be started or moved.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, EmulatorError> {
         on_thread(|| {
             self.enter()
                 .map_err(EmulatorError::system("entering a network namespace"))?;

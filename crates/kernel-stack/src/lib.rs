@@ -45,6 +45,7 @@ mod outcome;
 mod plan;
 mod run;
 mod sampler;
+mod script;
 mod shared;
 mod sys;
 
@@ -53,3 +54,4 @@ pub use kernel::GuestExit;
 pub use names::{KernelName, Kind};
 pub use options::{Sampler, StackOptions};
 pub use run::{StackOutput, run, supports};
+pub use script::{KernelStack, with_kernel};

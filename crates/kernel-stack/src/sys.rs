@@ -130,9 +130,15 @@ pub(crate) fn listener(port: u16, congestion: &str) -> io::Result<TcpListener> {
     let stream = tcp_socket()?;
     set_congestion(&stream, congestion)?;
     bind_port(&stream, Ipv4Addr::UNSPECIFIED, port)?;
+    listen(&stream)?;
+    Ok(TcpListener::from(OwnedFd::from(stream)))
+}
+
+/// Makes a bound socket a listener.
+pub(crate) fn listen(stream: &TcpStream) -> io::Result<()> {
     // SAFETY: listen(2) takes two integers.
     check(unsafe { libc::listen(stream.as_raw_fd(), BACKLOG) })?;
-    Ok(TcpListener::from(OwnedFd::from(stream)))
+    Ok(())
 }
 
 /// Raises the limit of open files to the largest that is allowed.

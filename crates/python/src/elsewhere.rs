@@ -34,3 +34,12 @@ refusing!(
     check_vm,
     run_vm,
 );
+
+/// See `linux`.
+pub(crate) fn run_script_on_kernel(
+    _: &::conformance::packetdrill::Script,
+    _: Option<&str>,
+    _: units::Duration,
+) -> PyResult<::conformance::packetdrill::Run> {
+    Err(errors::input("the stack linux needs Linux"))
+}

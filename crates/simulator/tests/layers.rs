@@ -48,10 +48,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "measure",
             "emulator",
             "kernel",
+            // The language of scripts alone, and the trait of what they test.
+            "conformance",
         ],
     ),
     ("vm", &["scenario", "measure", "emulator", "kernel-stack"]),
-    ("conformance", &["units", "congestion"]),
+    // Scripts of the packetdrill language need a subject.
+    ("conformance", &["units", "congestion", "tcp"]),
     // Only `congestion` parses the names of algorithms.
     ("kernel", &["units", "congestion"]),
     (

@@ -22,6 +22,7 @@ from slowstart._version import __version__
 from slowstart.commands import analyze as analysis_command
 from slowstart.commands import evaluate as evaluation
 from slowstart.commands import export as export_command
+from slowstart.commands import packetdrill as packetdrill_command
 from slowstart.commands import path as path_command
 from slowstart.commands import plain
 from slowstart.commands import plot as plot_command
@@ -51,6 +52,7 @@ Examples:
   slowstart sweep scenarios/sweeps/sweep.toml
   slowstart study suss-testbed --quick
   slowstart conformance conformance
+  slowstart packetdrill conformance/packetdrill
   slowstart validate --quick
   slowstart kernel status
   slowstart analyze flow.pcapng
@@ -101,6 +103,9 @@ app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look
 app.command("plot", epilog=plot_command.EPILOG)(_interruptible(plot_command.plot))
 app.command("analyze", epilog=analysis_command.EPILOG)(_interruptible(analysis_command.analyze))
 app.command("export", epilog=export_command.EPILOG)(_interruptible(export_command.export))
+app.command("packetdrill", epilog=packetdrill_command.EPILOG)(
+    _interruptible(packetdrill_command.packetdrill)
+)
 
 
 class Side(str, Enum):

@@ -1,0 +1,163 @@
+//! Packetdrill scripts against the simulated TCP: each script of `conformance/packetdrill` passes,
+//! a wrong expectation is found with its line, and what is not in scope is refused.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use conformance::packetdrill::{Run, Script, Simulated, parse, run};
+use units::Duration;
+
+const TOLERANCE: Duration = Duration::from_millis(14);
+
+fn scripts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/packetdrill");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "pkt"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn simulate(script: &Script, algorithm: Option<&str>) -> Result<Run, String> {
+    let algorithm = algorithm.map(|name| name.parse().expect("an algorithm"));
+    let mut stack = Simulated::new(script, algorithm.as_ref())?;
+    run(script, &mut stack, TOLERANCE).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_simulated_tcp_passes_each_script() {
+    let files = scripts();
+    assert!(files.len() >= 9, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a script");
+        let script = parse(&file.display().to_string(), &text).expect("it is in scope");
+        let outcome = simulate(&script, None).expect("it is in scope");
+        assert!(outcome.packets > 0);
+        if let Some(difference) = outcome.difference {
+            panic!("{difference}");
+        }
+    }
+}
+
+/// A connection, and then `lines`.
+fn script(settings: &str, lines: &str) -> String {
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "{settings}\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
+        +0 listen(3, 1) = 0\n\
+        +0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale 7>\n\
+        +0 > S. 0:0(0) ack 1 <mss 1460,nop,nop,sackOK,nop,wscale 8>\n\
+        +.1 < . 1:1(0) ack 1 win 1000\n+0 accept(3, ..., ...) = 4\n{lines}"
+    );
+    text
+}
+
+fn outcome(settings: &str, lines: &str) -> Result<Run, String> {
+    let text = script(settings, lines);
+    let script = parse("test.pkt", &text).map_err(|error| error.to_string())?;
+    simulate(&script, None)
+}
+
+#[test]
+fn the_first_difference_has_line_expectation_and_state() {
+    let lines = "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:3001(3000) ack 1\n";
+    let difference = outcome("", lines).expect("in scope").difference;
+    let text = difference.expect("a difference").to_string();
+    for part in [
+        "test.pkt:10: +0 > P. 1:3001(3000) ack 1\n",
+        "expected: P. 1:3001(3000) ack 1 at 0.100000 s\n",
+        "got:      no packet from 2001 on\n",
+        "Open, snd_cwnd 10, snd_ssthresh infinite, unacked 2,",
+    ] {
+        assert!(text.contains(part), "{part:?} in\n{text}");
+    }
+}
+
+#[test]
+fn each_kind_of_wrong_expectation_is_a_difference() {
+    let write = "+0 write(4, ..., 2000) = 2000\n";
+    for wrong in [
+        "+.1 > P. 1:2001(2000) ack 1",
+        "+0 > F. 1:2001(2000) ack 1",
+        "+0 > P. 1:2001(2000) ack 2",
+        "+0 > P. 1:2001(2000) ack 1 win 7",
+        "+0 > [ect0] P. 1:2001(2000) ack 1",
+        "+0 > PE. 1:2001(2000) ack 1",
+        "+0 > PW. 1:2001(2000) ack 1",
+        "+0 > P. 1:2001(2000) ack 1 <sack 1:2>",
+        "+0 > P. 1:2001(2000) ack 1 <TS val 1 ecr 2>",
+        "+0 > P. 1001:2001(1000) ack 1",
+        "+0 %{ assert tcpi_snd_cwnd == 11 }%",
+        "+0 read(4, ..., 10) = 10",
+    ] {
+        let run = outcome("", &format!("{write}{wrong}\n")).expect(wrong);
+        assert!(run.difference.is_some(), "{wrong}");
+    }
+    for right in [
+        "* > P. 1:2001(2000) ack 1",
+        "+0 > . 1:1001(1000) ack 1\n+0 > P. 1001:2001(1000) ack 1 <...>",
+        "+0 read(4, ..., 10) = -1 EAGAIN (would block)",
+    ] {
+        let run = outcome("", &format!("{write}{right}\n")).expect(right);
+        assert_eq!(run.difference, None, "{right}");
+    }
+}
+
+#[test]
+fn what_is_not_in_scope_is_refused_with_its_line() {
+    for (settings, line, reason) in [
+        (
+            "",
+            "+0 setsockopt(3, SOL_TCP, TCP_FASTOPEN, [1], 4) = 0",
+            "the socket option",
+        ),
+        ("", "+0 < S 0:0(0) win 100 <FO abcdabcd>", "TCP Fast Open"),
+        ("", "+0 < icmp unreachable", "icmp packets"),
+        ("", "+0 epoll_create(1) = 5", "the system call epoll_create"),
+        ("", "+0 < R. 1:1(0) ack 1 win 0", "no RST"),
+        (
+            "",
+            "+0 `tc qdisc replace dev tun0 root pfifo limit 0`",
+            "queue discipline",
+        ),
+        (
+            "",
+            "+0 `sysctl -q net.ipv4.tcp_sack=0`",
+            "changes during the connection",
+        ),
+        ("", "+0 %{ assert tcpi_busy_time == 0 }%", "tcpi_busy_time"),
+        ("", "+0 %{ import os }%", "not an assignment"),
+    ] {
+        let error = outcome(settings, &format!("{line}\n")).expect_err(line);
+        assert!(error.starts_with("test.pkt:9:"), "{line}: {error}");
+        assert!(error.contains(reason), "{line}: {error}");
+    }
+    let error = outcome("--ip_version=ipv6", "").expect_err("IPv6");
+    assert!(error.starts_with("test.pkt:1:1: not in scope"), "{error}");
+}
+
+#[test]
+fn any_congestion_control_can_be_the_subject() {
+    let text = script(
+        "",
+        "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1\n",
+    );
+    let script = parse("test.pkt", &text).expect("a script");
+    for algorithm in ["reno", "bbr", "cubic+search", "westwood+standard"] {
+        let run = simulate(&script, Some(algorithm)).expect("in scope");
+        assert_eq!(run.difference, None, "{algorithm}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(
+        text in proptest::string::string_regex("[-+*<>0-9.~()\\[\\]{}%`a-zA-Z\\n ,:=]{0,80}").unwrap()
+    ) {
+        let _ = parse("random.pkt", &text);
+        let _ = parse("random.pkt", &script("", &text));
+    }
+}
