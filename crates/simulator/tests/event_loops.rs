@@ -48,7 +48,7 @@ impl Draw {
     }
 
     fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        self.pick_one(of)
+        self.pick_one::<&str>(of)
     }
 
     fn pick_one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
