@@ -28,9 +28,6 @@ use crate::traffic::Totals;
 pub use leg::{Arrived, Relay};
 pub use pool::Pool;
 
-/// The number of no flow.
-pub const NOBODY: u32 = u32::MAX;
-
 /// The state of a running flow.
 #[derive(Debug)]
 pub struct Endpoints {
@@ -67,7 +64,7 @@ pub struct FlowState<'a> {
     /// The source of a flow of background traffic.
     pub source: u32,
     /// The flow in the other direction of the same connection.
-    pub peer: u32,
+    pub peer: Option<u32>,
     /// The legs before and behind it, if proxies split its connection.
     pub relay: Option<Box<Relay>>,
     /// The application at the sender, if both sides write.
@@ -162,7 +159,7 @@ impl<'a> FlowState<'a> {
             data: place.data,
             acks: place.acks,
             source: 0,
-            peer: NOBODY,
+            peer: None,
             relay: None,
             conversation: None,
             start: place.start,
@@ -191,8 +188,8 @@ impl<'a> FlowState<'a> {
 
     /// The next leg of the same connection, if a proxy receives its data.
     #[inline]
-    pub fn next(&self) -> u32 {
-        self.relay.as_ref().map_or(NOBODY, |relay| relay.next)
+    pub fn next(&self) -> Option<u32> {
+        self.relay.as_ref()?.next
     }
 
     /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn
@@ -246,7 +243,7 @@ impl<'a> FlowState<'a> {
         }
         // A proxy complies; the host behind the last leg may not.
         if let Some(misbehavior) = config.misbehavior
-            && self.next() == NOBODY
+            && self.next().is_none()
         {
             endpoints.receiver.misbehave(misbehavior);
         }

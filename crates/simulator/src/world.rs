@@ -30,7 +30,7 @@ use units::{Duration, Instant};
 use crate::agenda::{Agendas, LEFT, Part, Position, Side};
 use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use crate::fabric::{FORWARD, Fabric, Way};
-use crate::flow::{Endpoints, NOBODY};
+use crate::flow::Endpoints;
 use crate::flows::Flows;
 use crate::legs::Legs;
 use crate::routes::Hop;
@@ -259,9 +259,11 @@ impl<'a> World<'a> {
         let state = self.flows.get_mut(flow);
         let (peer, next) = (state.peer, state.next());
         if let Some(ack) = carried.take_carried(self.fabric.aside()) {
-            self.take_third(peer, &ack);
-            self.take_ack(peer, &ack, true);
-        } else if peer != NOBODY
+            if let Some(peer) = peer {
+                self.take_third(peer, &ack);
+                self.take_ack(peer, &ack, true);
+            }
+        } else if let Some(peer) = peer
             && let Some(endpoints) = self.endpoints(peer)
         {
             endpoints.sender.handle_timestamp(data.ts_val);
@@ -283,9 +285,9 @@ impl<'a> World<'a> {
             self.acknowledge(flow);
         }
         self.keep_receiver(flow);
-        if next != NOBODY {
+        if let Some(next) = next {
             self.wake_leg(next);
-        } else if is_awaited && peer != NOBODY {
+        } else if is_awaited && peer.is_some() {
             self.hear(flow);
         }
     }
@@ -297,12 +299,12 @@ impl<'a> World<'a> {
     fn notify(&mut self, flow: u32, ts_val: u32) {
         let state = self.flows.get_mut(flow);
         let (peer, next) = (state.peer, state.next());
-        if peer != NOBODY
+        if let Some(peer) = peer
             && let Some(endpoints) = self.endpoints(peer)
         {
             endpoints.sender.handle_timestamp(ts_val);
         }
-        if next != NOBODY {
+        if let Some(next) = next {
             self.wake_leg(next);
         } else {
             self.hear(flow);
@@ -354,7 +356,7 @@ impl<'a> World<'a> {
     fn answer_syn_ack(&mut self, flow: u32, syn_ack: &AckSegment) {
         let state = self.flows.get_mut(flow);
         let route = state.data;
-        if state.peer != NOBODY {
+        if state.peer.is_some() {
             return self.answer_both_ways(flow, syn_ack);
         }
         self.see_third(flow);
@@ -454,7 +456,7 @@ impl<'a> World<'a> {
                 ecn,
                 payload: Carried::data(&segment, now, route),
             };
-            if peer != NOBODY {
+            if let Some(peer) = peer {
                 self.offer_with_ack(peer, packet, count, asks_routers);
             } else if count > 1 {
                 self.offer_burst(packet, count);
@@ -603,7 +605,7 @@ impl<'a> World<'a> {
                 self.finish(flow);
                 return;
             }
-            if state.peer == NOBODY {
+            if state.peer.is_none() {
                 state.application_acts(now);
             } else {
                 self.converse(flow);

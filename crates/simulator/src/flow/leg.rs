@@ -2,33 +2,21 @@
 
 use units::{Bytes, Instant};
 
-use super::{Endpoints, NOBODY};
+use super::Endpoints;
 use crate::conversation::Opened;
 
 /// A leg among those of its connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Relay {
-    /// The leg before, whose data its sender gets; [`NOBODY`] for the first leg.
-    pub feeder: u32,
-    /// The leg behind, which gets what its receiver has; [`NOBODY`] for the last one.
-    pub next: u32,
+    /// The leg before, whose data its sender gets, unless it is the first one.
+    pub feeder: Option<u32>,
+    /// The leg behind, which gets what its receiver has, unless it is the last one.
+    pub next: Option<u32>,
     /// Whether it opens its leg, and whether it has.
     pub opens: bool,
     pub is_open: bool,
     /// If it does not open it, how the handshake ended.
     pub opened: Option<Opened>,
-}
-
-impl Default for Relay {
-    fn default() -> Self {
-        Self {
-            feeder: NOBODY,
-            next: NOBODY,
-            opens: false,
-            is_open: false,
-            opened: None,
-        }
-    }
 }
 
 /// What has arrived at the last receiver of a split connection.

@@ -13,7 +13,7 @@ use super::{World, relay};
 use crate::agenda::{LEFT, Part, Side};
 use crate::carried::Carried;
 use crate::fabric::Way;
-use crate::flow::{FlowState, NOBODY, Placement};
+use crate::flow::{FlowState, Placement};
 use crate::legs::Course;
 use crate::numbers::{DATAGRAMS, is_datagrams};
 use crate::routes::Hop;
@@ -164,7 +164,7 @@ impl<'a> World<'a> {
         if let Some(component) = state.component.take() {
             self.release(component);
         }
-        if peer != NOBODY && is_complete && !self.flows.is_open(peer) {
+        if is_complete && peer.is_some_and(|peer| !self.flows.is_open(peer)) {
             self.totals[source].finished += 1;
         }
     }

@@ -15,7 +15,7 @@
 use congestion::PathMemory;
 use measure::Epoch;
 use network::{Ecn, Packet, Payload};
-use scenario::Direction;
+use scenario::{Direction, Flow};
 use tcp::segment::AckSegment;
 use workload::{Application, Dialogue, Side};
 
@@ -23,7 +23,9 @@ use super::World;
 use super::relay::Leg;
 use crate::carried::{Carried, ack_size};
 use crate::conversation::{Conversation, Opened};
+use crate::fabric::Way;
 use crate::flow::{FlowState, Placement};
+use crate::legs::Course;
 use crate::traffic::Begin;
 
 impl<'a> World<'a> {
@@ -43,66 +45,12 @@ impl<'a> World<'a> {
             ),
             Dialogue::Video { client, .. } => (Conversation::video(begin.turn, client), None),
         };
-        let is_reverse = traffic.direction == Direction::Reverse;
         let mut chains: [Vec<u32>; 2] = Default::default();
-        for (side, conversation) in Side::BOTH.into_iter().zip(conversations) {
-            let sends_answers = side == Side::Acceptor;
+        for conversation in conversations {
+            let side = conversation.side;
             let smss = mss.map(|mss| mss[side.index()]);
-            let mut legs: Vec<Leg<'a>> = (0..ways.len())
-                .map(|leg| {
-                    let way = ways[leg];
-                    let (data, acks) = if sends_answers {
-                        (way.data, way.acks)
-                    } else {
-                        (way.acks, way.data)
-                    };
-                    let config = match course {
-                        None => &traffic.flow,
-                        Some(course) if sends_answers => &course.there[leg],
-                        Some(course) => &course.back[leg],
-                    };
-                    Leg {
-                        config,
-                        data,
-                        acks,
-                        base_rtt: way.base_rtt,
-                        smss,
-                        opens: !sends_answers,
-                    }
-                })
-                .collect();
-            if !sends_answers {
-                legs.reverse();
-            }
-            let seed = begin.seed.wrapping_add(side.index() as u64);
-            let place = Placement {
-                index: 0,
-                data: legs[0].data,
-                acks: legs[0].acks,
-                base_rtt: legs[0].base_rtt,
-                start: begin.at,
-                size: None,
-                stop: None,
-                extra_delay: begin.extra_delay,
-                smss,
-            };
-            let mut state = FlowState::new(legs[0].config, place);
-            state.source = table;
-            state.reverse = is_reverse == sends_answers;
-            state.conversation = Some(Box::new(conversation));
-            self.turns.place_ends(&mut state);
-            let chain = self.flows.open(state).map(|(flow, state, pool)| {
-                state.prepare(|| seed, PathMemory::default(), self.is_plain, pool);
-                flow
-            });
-            let chain = chain.and_then(|flow| {
-                let chain = self.chain(flow, &legs[1..], seed);
-                if chain.is_none() {
-                    let _ = self.flows.close(flow);
-                }
-                chain
-            });
-            let Some(chain) = chain else {
+            let legs = legs_of(side, &traffic.flow, course, &ways, smss);
+            let Some(chain) = self.add_side(table, begin, conversation, &legs) else {
                 self.totals[table as usize].rejected += 1;
                 if let Some(&first) = chains[0].first() {
                     self.end_legs(first);
@@ -113,16 +61,66 @@ impl<'a> World<'a> {
             chains[side.index()] = chain;
         }
         self.totals[table as usize].begin(begin);
-        let [there, back] = chains;
-        let [asks, answers] = [there[0], back[0]];
-        for flow in [asks, answers] {
+        self.join(&chains);
+        self.open_exchange(begin, [chains[0][0], chains[1][0]]);
+    }
+
+    /// Adds the flows that bring the data of one side of a connection, one for each leg. Returns
+    /// their numbers, or `None` if too many flows are open.
+    fn add_side(
+        &mut self,
+        table: u32,
+        begin: &Begin,
+        conversation: Conversation,
+        legs: &[Leg<'a>],
+    ) -> Option<Vec<u32>> {
+        let side = conversation.side;
+        let traffic = &self.scenario.path.traffic[table as usize];
+        let is_reverse = traffic.direction == Direction::Reverse;
+        let seed = begin.seed.wrapping_add(side.index() as u64);
+        let [first, rest @ ..] = legs else {
+            return None;
+        };
+        let place = Placement {
+            index: 0,
+            data: first.data,
+            acks: first.acks,
+            base_rtt: first.base_rtt,
+            start: begin.at,
+            size: None,
+            stop: None,
+            extra_delay: begin.extra_delay,
+            smss: first.smss,
+        };
+        let mut state = FlowState::new(first.config, place);
+        state.source = table;
+        state.reverse = is_reverse == (side == Side::Acceptor);
+        state.conversation = Some(Box::new(conversation));
+        self.turns.place_ends(&mut state);
+        let (flow, state, pool) = self.flows.open(state)?;
+        state.prepare(|| seed, PathMemory::default(), self.is_plain, pool);
+        let chain = self.chain(flow, rest, seed);
+        if chain.is_none() {
+            let _ = self.flows.close(flow);
+        }
+        chain
+    }
+
+    /// Makes the legs of both sides one connection: between two neighbours, the flow of one
+    /// direction meets that of the other.
+    fn join(&mut self, [there, back]: &[Vec<u32>; 2]) {
+        for flow in [there[0], back[0]] {
             let component = self.component(flow);
             self.flows.get_mut(flow).component = Some(component);
         }
         for (&flow, &peer) in there.iter().zip(back.iter().rev()) {
-            self.flows.get_mut(flow).peer = peer;
-            self.flows.get_mut(peer).peer = flow;
+            self.flows.get_mut(flow).peer = Some(peer);
+            self.flows.get_mut(peer).peer = Some(flow);
         }
+    }
+
+    /// Sends the SYN of a connection whose first flows are those.
+    fn open_exchange(&mut self, begin: &Begin, [asks, answers]: [u32; 2]) {
         let state = self.flows.get_mut(asks);
         if let Some(conversation) = &mut state.conversation {
             conversation.application.begin(begin.at);
@@ -147,19 +145,21 @@ impl<'a> World<'a> {
         let conversation = state.conversation.as_ref();
         let awaited = conversation.map_or(u64::MAX, |it| it.application.awaited());
         if let Some((request, answer)) = asked
-            && let answers = self.answering(flow)
+            && let Some(answers) = self.answering(flow)
             && let Some(other) = &mut self.flows.get_mut(answers).conversation
             && let Application::Server(server) = &mut other.application
         {
             server.expect(request, answer);
         }
-        if let Some(endpoints) = self.endpoints(peer) {
+        if let Some(peer) = peer
+            && let Some(endpoints) = self.endpoints(peer)
+        {
             endpoints.awaited = awaited;
         }
     }
 
     /// The flow of the answers to what `flow` brings to the other host.
-    fn answering(&mut self, flow: u32) -> u32 {
+    fn answering(&mut self, flow: u32) -> Option<u32> {
         let last = self.last_leg(flow);
         self.flows.get_mut(last).peer
     }
@@ -173,6 +173,9 @@ impl<'a> World<'a> {
             .endpoints
             .as_ref()
             .and_then(|it| it.sender.rtt_sample());
+        let Some(peer) = peer else {
+            return;
+        };
         let Some(endpoints) = self.endpoints(peer) else {
             return;
         };
@@ -204,7 +207,7 @@ impl<'a> World<'a> {
         if conversation.is_none_or(has_opened) {
             return;
         }
-        let Some(endpoints) = self.endpoints(asks) else {
+        let Some(endpoints) = asks.and_then(|asks| self.endpoints(asks)) else {
             return;
         };
         let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
@@ -226,8 +229,7 @@ impl<'a> World<'a> {
     pub(super) fn hear(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let own = state.peer;
-        let Some(endpoints) = &state.endpoints else {
+        let (Some(own), Some(endpoints)) = (state.peer, &state.endpoints) else {
             return;
         };
         let delivered = endpoints.receiver.delivered().get();
@@ -321,4 +323,40 @@ impl<'a> World<'a> {
         self.flows.get_mut(flow).application_acts(now);
         self.listen(flow);
     }
+}
+
+/// The legs of the data of `side`, from its sender on. `ways` are those of the answers.
+fn legs_of<'a>(
+    side: Side,
+    flow: &'a Flow,
+    course: Option<&'a Course>,
+    ways: &[Way],
+    smss: Option<u32>,
+) -> Vec<Leg<'a>> {
+    let sends_answers = side == Side::Acceptor;
+    let leg = |(number, way): (usize, &Way)| {
+        let (data, acks) = if sends_answers {
+            (way.data, way.acks)
+        } else {
+            (way.acks, way.data)
+        };
+        let config = match course {
+            None => flow,
+            Some(course) if sends_answers => &course.there[number],
+            Some(course) => &course.back[number],
+        };
+        Leg {
+            config,
+            data,
+            acks,
+            base_rtt: way.base_rtt,
+            smss,
+            opens: !sends_answers,
+        }
+    };
+    let mut legs: Vec<Leg<'a>> = ways.iter().enumerate().map(leg).collect();
+    if !sends_answers {
+        legs.reverse();
+    }
+    legs
 }

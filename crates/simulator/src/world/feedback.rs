@@ -7,7 +7,6 @@ use workload::Side;
 use super::World;
 use crate::carried::Carried;
 use crate::conversation::Conversation;
-use crate::flow::NOBODY;
 
 impl World<'_> {
     /// Passes the router feedback of an arrived packet to its host.
@@ -57,8 +56,9 @@ impl World<'_> {
     fn note_request(&mut self, flow: u32, mut syn_ack: Carried) {
         let ttl = self.fabric.ttl_at(syn_ack.hop());
         let peer = self.flows.get_mut(flow).peer;
-        if let (Some(feedback), Some(endpoints)) =
-            (syn_ack.detach(self.fabric.aside()), self.endpoints(peer))
+        let feedback = syn_ack.detach(self.fabric.aside());
+        if let (Some(feedback), Some(peer)) = (feedback, peer)
+            && let Some(endpoints) = self.endpoints(peer)
         {
             endpoints.receiver.handle_feedback(&feedback, ttl);
         }
@@ -71,7 +71,9 @@ impl World<'_> {
     #[inline(never)]
     pub(super) fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {
         let peer = self.flows.get_mut(packet.flow).peer;
-        if ack.syn && peer != NOBODY {
+        if ack.syn
+            && let Some(peer) = peer
+        {
             let endpoints = self.endpoints(peer);
             let feedback = endpoints.and_then(|endpoints| endpoints.sender.syn_ack_feedback());
             packet.size += packet.payload.attach(feedback, self.fabric.aside());

@@ -60,7 +60,6 @@ impl World<'_> {
         if let Some(component) = state.component.take() {
             self.release(component);
         }
-        self.unresolved.retain(|&other| other != flow);
         self.unfinished -= 1;
     }
 

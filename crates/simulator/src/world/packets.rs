@@ -7,7 +7,6 @@ use units::{Bytes, Instant};
 
 use super::World;
 use crate::carried::Carried;
-use crate::flow::NOBODY;
 use crate::numbers::BACKGROUND;
 
 /// What is recorded of a flow.
@@ -56,7 +55,7 @@ impl World<'_> {
             return None;
         }
         let state = &self.flows.measured[flow as usize];
-        let is_split = state.relay.is_some() || state.peer != NOBODY;
+        let is_split = state.relay.is_some() || state.peer.is_some();
         packets.get_mut(flow as usize).filter(|_| !is_split)
     }
 

@@ -26,7 +26,7 @@ use units::{Bytes, Duration, Instant};
 use super::World;
 use crate::conversation::Opened;
 use crate::fabric::Way;
-use crate::flow::{Arrived, FlowState, NOBODY, Placement, Relay};
+use crate::flow::{Arrived, FlowState, Placement, Relay};
 use crate::legs::Course;
 use crate::routes::Hop;
 
@@ -78,7 +78,7 @@ impl<'a> World<'a> {
             (state.source, state.reverse) = (source, reverse);
             state.application = Instant::MAX;
             state.relay = Some(Box::new(Relay {
-                feeder: numbers[feeder],
+                feeder: Some(numbers[feeder]),
                 opens: leg.opens,
                 ..Relay::default()
             }));
@@ -101,7 +101,7 @@ impl<'a> World<'a> {
         }
         for pair in numbers.windows(2) {
             let state = self.flows.get_mut(pair[0]);
-            state.relay.get_or_insert_default().next = pair[1];
+            state.relay.get_or_insert_default().next = Some(pair[1]);
             if let Some(endpoints) = &mut state.endpoints {
                 endpoints.receiver.hold();
                 endpoints.awaited = 0;
@@ -118,7 +118,7 @@ impl<'a> World<'a> {
             && relay.opens
             && !std::mem::replace(&mut relay.is_open, true)
         {
-            if state.peer != NOBODY {
+            if state.peer.is_some() {
                 endpoints.receiver.listen();
             }
             endpoints.sender.open(now);
@@ -136,10 +136,10 @@ impl<'a> World<'a> {
         let (Some(relay), Some(endpoints)) = (&state.relay, &state.endpoints) else {
             return;
         };
-        let (feeder, sender) = (relay.feeder, &endpoints.sender);
-        if feeder == NOBODY {
+        let sender = &endpoints.sender;
+        let Some(feeder) = relay.feeder else {
             return;
-        }
+        };
         let written = sender.written();
         let released = sender.snd_una().min(written);
         let Some(endpoints) = self.endpoints(feeder) else {
@@ -186,7 +186,7 @@ impl<'a> World<'a> {
         if !state.relay.as_deref().is_some_and(waits) {
             return;
         }
-        let Some(endpoints) = self.endpoints(asks) else {
+        let Some(endpoints) = asks.and_then(|asks| self.endpoints(asks)) else {
             return;
         };
         let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
@@ -206,21 +206,19 @@ impl<'a> World<'a> {
     /// The first leg of a connection of which `flow` is one.
     pub(super) fn first_leg(&mut self, mut flow: u32) -> u32 {
         while let Some(relay) = &self.flows.get_mut(flow).relay
-            && relay.feeder != NOBODY
+            && let Some(feeder) = relay.feeder
         {
-            flow = relay.feeder;
+            flow = feeder;
         }
         flow
     }
 
     /// The last leg.
     pub(super) fn last_leg(&mut self, mut flow: u32) -> u32 {
-        loop {
-            match self.flows.get_mut(flow).next() {
-                NOBODY => return flow,
-                next => flow = next,
-            }
+        while let Some(next) = self.flows.get_mut(flow).next() {
+            flow = next;
         }
+        flow
     }
 
     /// The sender of `flow` has all of its data acknowledged: the connection ends once this is so on
@@ -236,9 +234,9 @@ impl<'a> World<'a> {
     #[cold]
     fn complete_leg(&mut self, flow: u32) {
         let first = self.first_leg(flow);
-        let mut leg = first;
-        while leg != NOBODY {
-            let state = self.flows.get_mut(leg);
+        let mut leg = Some(first);
+        while let Some(flow) = leg {
+            let state = self.flows.get_mut(flow);
             if !state.is_complete() {
                 return;
             }
@@ -252,8 +250,7 @@ impl<'a> World<'a> {
     pub(super) fn end_legs(&mut self, first: u32) -> Option<Arrived> {
         let mut leg = self.flows.get_mut(first).relay.take()?.next;
         let mut arrived = None;
-        while leg != NOBODY {
-            let flow = leg;
+        while let Some(flow) = leg {
             let (state, pool) = self.flows.close(flow)?;
             leg = state.next();
             arrived = state.leave(pool);
