@@ -19,13 +19,17 @@
 //! [`tracker::MOST_OPEN`] connections are open; beyond, the one that was silent for longest ends.
 
 mod drain;
+mod evidence;
 pub mod file;
+mod growth;
 pub mod logs;
 pub mod replay;
 pub mod report;
+pub mod rules;
 mod sender;
 pub mod series;
 mod startup;
+pub mod thresholds;
 pub mod tracker;
 mod view;
 

@@ -257,6 +257,7 @@ impl Follower {
 
     fn verdict(&self, limits: &Limits) -> Verdict {
         let nothing = |reason, confidence, sentence: &str| Verdict {
+            rule: "log",
             reason,
             confidence,
             exit: None,
@@ -345,6 +346,7 @@ impl Follower {
         }
         sentence.push('.');
         Verdict {
+            rule: "log",
             reason: found.reason,
             confidence: 0.95,
             exit: Some(exit),

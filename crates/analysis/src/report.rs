@@ -222,6 +222,8 @@ pub struct Capacity {
 /// The verdict on the start-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
+    /// Name of the rule that decided, as docs/reference/analysis.md lists them.
+    pub rule: &'static str,
     /// Why slow start ended, or did not.
     pub reason: Reason,
     /// From 0 to 1: how sure the reason is.
