@@ -90,7 +90,7 @@ test-kernel: kernel-tools
 	  --features slowstart-kernel/bpf,slowstart-python/bpf --locked -- -D warnings
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel --features bpf --locked
 	# The same tests as in `make test`, with the probe as their data source instead of TCP_INFO.
-	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-emulator --features bpf --locked --test stack
+	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel-stack --features bpf --locked --test stack
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 
 guest: $(GUEST)

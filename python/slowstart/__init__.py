@@ -258,7 +258,7 @@ def run(
                 "to writes the tables of simulations: leave out traces, stack, force and "
                 "switch_hystart"
             )
-        from slowstart.streaming import stream
+        from slowstart.store.streaming import stream
 
         summary, _ = stream(scenarios, to, threads=threads, runs=runs, progress=progress)
         return summary

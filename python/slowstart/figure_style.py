@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slowstart import colors
 from slowstart.errors import InputError
+from slowstart.figures import colors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

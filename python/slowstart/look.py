@@ -15,8 +15,10 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from slowstart import busy, colors, plots, tables, topology
+from slowstart import busy, plots
 from slowstart._native import look, version
+from slowstart.figures import colors, topology
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
 """The runs of a comparison: those requested, and those that the figures of its report need.
 
 There are three steps: a :class:`Plan` names the runs, :func:`execute` makes them, and
-:mod:`slowstart.artifacts` draws and writes their results without running anything.
+:mod:`slowstart.report.artifacts` draws and writes their results without running anything.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from slowstart import tables
 from slowstart._native import algorithms
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -185,7 +185,7 @@ class Runs:
 
     @cached_property
     def overview(self) -> dict[str, Any]:
-        """What the tables of the terminal and the report show; see :mod:`slowstart.tables`."""
+        """What tables in terminal and report show; see :mod:`slowstart.report.tables`."""
         overview: dict[str, Any] = json.loads(self.main.overview())
         return overview
 

@@ -21,8 +21,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
-from slowstart import colors, stats
-from slowstart.canvas import (
+from slowstart import stats
+from slowstart.figures import colors
+from slowstart.figures.canvas import (
     MOST_COLUMNS,
     OUTLINE,
     PLAIN,

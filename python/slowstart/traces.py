@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowstart.errors import InputError, RunError
-from slowstart.output import sync_file, writing
+from slowstart.store.output import sync_file, writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -41,7 +41,7 @@ def command(tmp_path: Path) -> Command:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", "from slowstart.cli import main; main()", *arguments],
+            [sys.executable, "-c", "from slowstart.commands.cli import main; main()", *arguments],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -82,7 +82,7 @@ def right() -> None:
 
 def stop_at_once(words: list[str], folder: Path, number: int) -> None:
     """Signals a long command, and checks that it ends and leaves nothing in ``folder``."""
-    code = "from slowstart.cli import main; main()"
+    code = "from slowstart.commands.cli import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", code, *words],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -13,9 +13,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from slowstart import InputError, analysis, analysis_kernel, analysis_truth
+from slowstart import InputError
 from slowstart._native import Scenario, analyze_simulated, replay_file, write_capture
-from slowstart.cli import invoke
+from slowstart.analysis import connections as analysis
+from slowstart.analysis import kernel as analysis_kernel
+from slowstart.analysis import truth as analysis_truth
+from slowstart.commands.cli import invoke
 
 SCENARIO = """
 runs = 2

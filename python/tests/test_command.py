@@ -14,8 +14,8 @@ from conftest import Command, stop_at_once
 from rich.console import Console
 from typer.testing import CliRunner
 
-from slowstart import tables
-from slowstart.cli import app, invoke
+from slowstart.commands.cli import app, invoke
+from slowstart.report import tables
 
 HEAVY = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "rich.table", "scipy")
 
@@ -32,7 +32,7 @@ def test_help_has_examples(words: list[str]) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from slowstart import cli; cli.invoke(['compare', '--help']);"
+        "import sys; from slowstart.commands import cli; cli.invoke(['compare', '--help']);"
         f"sys.stderr.write(' '.join(m for m in {HEAVY!r} if m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -164,7 +164,7 @@ def test_list_shows_the_provenance(command: Command) -> None:
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
-    run = f"{sys.executable} -c 'from slowstart.cli import main; main()'"
+    run = f"{sys.executable} -c 'from slowstart.commands.cli import main; main()'"
     for words in ("list algorithms", "compare wired --size 2MB --json", "--help"):
         done = subprocess.run(
             ["bash", "-c", f"set -o pipefail; {run} {words} | head -c 1"],

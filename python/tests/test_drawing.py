@@ -11,9 +11,11 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart import canvas, colors, plots, stats, tables
+from slowstart import plots, stats
 from slowstart._native import median_interval
-from slowstart.artifacts import facts
+from slowstart.figures import canvas, colors
+from slowstart.report import tables
+from slowstart.report.artifacts import facts
 
 NAMES = ["cubic+search", "reno+standard"]
 

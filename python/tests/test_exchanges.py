@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from slowstart import exchange_plots, tables
+from slowstart.figures import exchanges as exchange_plots
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart import exits, metrics, planning
+from slowstart import metrics, planning
+from slowstart.report import exits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,7 @@ def test_an_exit_is_described_in_words() -> None:
 
 
 def test_medians_over_part_of_the_flows_name_it() -> None:
-    from slowstart import tables
+    from slowstart.report import tables
 
     values = {"median": 27.1, "ci95": None, "n": 1}
     result = slowstart.run(slowstart.compare("wired", "cubic", size="100 kB"))

@@ -11,7 +11,7 @@ import pytest
 from conftest import Command
 
 from slowstart import Scenario, run
-from slowstart.execution import unmarked
+from slowstart.commands.execution import unmarked
 from slowstart.fidelity import compare, distributions, edges, grid, groups, judge, runner
 from slowstart.fidelity.quantities import QUANTITIES
 

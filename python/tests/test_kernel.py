@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import Command
 
-from slowstart import analysis_kernel
 from slowstart._native import kernel_status
+from slowstart.analysis import kernel as analysis_kernel
 
 NAMES = [
     "ss_search",

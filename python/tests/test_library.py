@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slowstart
-from slowstart import tables
+from slowstart.report import tables
 
 TABLES = ("flows", "links", "summary", "flow_traces", "link_traces")
 

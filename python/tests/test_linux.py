@@ -20,7 +20,7 @@ from conftest import Command
 import slowstart
 
 BEHIND = "import os, sys; sys.exit(7 if os.environ['SLOWSTART_PEER'] == '10.77.0.2' else 1)"
-MAIN = "from slowstart.cli import main; main()"
+MAIN = "from slowstart.commands.cli import main; main()"
 
 
 @pytest.mark.usefixtures("right")

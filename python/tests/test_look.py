@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from slowstart import InputError, look, tables
-from slowstart.cli import invoke
+from slowstart import InputError, look
+from slowstart.commands.cli import invoke
+from slowstart.report import tables
 
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
 

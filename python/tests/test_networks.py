@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart import InputError, look, network_plots, topology
-from slowstart.cli import invoke
+from slowstart import InputError, look
+from slowstart.commands.cli import invoke
+from slowstart.figures import networks as network_plots
+from slowstart.figures import topology
 
 if TYPE_CHECKING:
     from conftest import Command

@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 
 from slowstart import InputError, RunError
-from slowstart.output import output_folder
+from slowstart.store.output import output_folder
 
 WORDS = ("-a", "cubic+search", "-a", "bbr", "--size", "500 kB", "-n", "6", "-q")
 

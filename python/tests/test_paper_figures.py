@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from slowstart import InputError, figure_style, figure_theme, plots
+from slowstart import InputError, figure_style, plots
+from slowstart.figures import theme as figure_theme
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import slowstart
-from slowstart import shipped
+from slowstart.store import shipped
 
 if TYPE_CHECKING:
     from conftest import Command

@@ -331,7 +331,8 @@ def test_the_list_is_complete(command: Command) -> None:
 
 def test_the_list_loads_no_data_library() -> None:
     program = (
-        "import sys; from slowstart.cli import invoke; invoke(['list', 'studies', '--json']); "
+        "import sys; from slowstart.commands.cli import invoke; "
+        "invoke(['list', 'studies', '--json']); "
         "sys.exit(bool({'polars', 'scipy', 'matplotlib', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run(

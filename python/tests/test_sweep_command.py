@@ -22,7 +22,7 @@ from slowstart.sweeps.sweep import Sweep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMMAND = [sys.executable, "-c", "from slowstart.cli import main; main()", "sweep"]
+COMMAND = [sys.executable, "-c", "from slowstart.commands.cli import main; main()", "sweep"]
 FILE = """\
 runs = 150
 [scenario.path]
@@ -112,8 +112,8 @@ def test_show_prints_a_script_that_repeats_the_run(tmp_path: Path) -> None:
     row = table.row(7, named=True)
     script = command(tmp_path, "show", f"{row['key']}:{row['seed']}", "out").stdout
     assert "algorithm = reno, rate = 20 Mbit/s" in script
-    script = script.replace("slowstart run", f"{sys.executable} -c "
-                            "'from slowstart.cli import main; main()' run") + " --json"  # fmt: skip
+    entry = f"{sys.executable} -c 'from slowstart.commands.cli import main; main()' run"
+    script = script.replace("slowstart run", entry) + " --json"
     script = script.replace("-n 1\n", "-n 1")
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, check=True)
     (run,) = json.loads(done.stdout)["runs"]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from slowstart import InputError, look, topology
-from slowstart.cli import invoke
+from slowstart import InputError, look
+from slowstart.commands.cli import invoke
+from slowstart.figures import topology
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

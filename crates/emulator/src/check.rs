@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
-use crate::Scheduling;
+use crate::schedule::Scheduling;
 
 /// The bounds of the timing self-check. A run that exceeds one fails.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -17,7 +17,8 @@ fn nanos(clock: ClockId) -> u64 {
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC.
-pub(crate) fn monotonic_nanos() -> u64 {
+#[must_use]
+pub fn monotonic_nanos() -> u64 {
     nanos(ClockId::CLOCK_MONOTONIC)
 }
 
@@ -91,7 +92,7 @@ impl Clock {
 }
 
 /// Waits for `span`, or less if a signal arrives.
-pub(crate) fn pause(span: Duration) {
+pub fn pause(span: Duration) {
     let timeout =
         nix::sys::time::TimeSpec::from_duration(std::time::Duration::from_nanos(span.as_nanos()));
     let _ = nix::poll::ppoll(&mut [], Some(timeout), None);

@@ -17,7 +17,7 @@ use nix::sys::socket::{
 use crate::error::{EmulatorError, io_error};
 
 /// The name of the device in each new namespace.
-pub(crate) const NAME: &str = "slowstart0";
+pub const NAME: &str = "slowstart0";
 
 /// Prefix of the names of all devices.
 pub(crate) const STEM: &str = "slowstart";

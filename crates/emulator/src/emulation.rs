@@ -30,7 +30,8 @@ use crate::process::{self, Running};
 use crate::record::{CaptureTo, Files, LogTo, Writing};
 use crate::report::{LinkReport, Report};
 use crate::schedule::Scheduling;
-use crate::{Direction, Side, device, nest, probe};
+use crate::side::{Direction, Side};
+use crate::{device, nest, probe};
 
 /// Options of an emulation.
 #[derive(Clone, Debug)]
@@ -176,7 +177,10 @@ impl Prepared<'_> {
     }
 
     /// The namespace of a side, for a thread that lives while the emulation does.
-    pub(crate) fn namespace(&self, side: Side) -> Result<Namespace, EmulatorError> {
+    ///
+    /// # Errors
+    /// Where no more file descriptors can be had.
+    pub fn namespace(&self, side: Side) -> Result<Namespace, EmulatorError> {
         self.namespaces[side.index()].try_clone()
     }
 

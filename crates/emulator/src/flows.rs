@@ -4,24 +4,12 @@
 //! Memory is bounded: a limited number of flows, drops and deliveries is kept.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddrV4;
 
 use network::{Admission, DropReason};
 use units::{Duration, Instant};
 
-use crate::Direction;
-use crate::packet::Headers;
-
-/// A connection in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FlowKey {
-    /// Address and port of the sender.
-    pub source: SocketAddrV4,
-    /// Address and port of the receiver.
-    pub destination: SocketAddrV4,
-    /// Whether it is TCP; UDP otherwise.
-    pub tcp: bool,
-}
+use crate::packet::{FlowKey, Headers};
+use crate::side::Direction;
 
 /// What the network observed of one connection in one direction. Times are since the run began.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,4 @@
-//! The network's models in real time: real programs, and the kernel's own TCP, behind any path that
-//! a scenario can describe.
+//! The network's models in real time: real programs behind any path that a scenario can describe.
 //!
 //! An [`Emulation`] consists of two network namespaces, a TUN device in each, and one thread that
 //! carries packets between them through two [`network::Link`]s. These are the same objects, with
@@ -43,72 +42,26 @@ mod probe;
 mod process;
 mod record;
 mod report;
+pub mod routes;
 mod schedule;
 mod shell;
-pub mod stack;
+mod side;
 mod user;
 
 pub use check::{Bounds, SelfCheck};
+pub use clock::{monotonic_nanos, pause};
+pub use device::NAME as DEVICE;
 pub use emulation::{Emulation, EmulationOptions, Prepared};
 pub use error::EmulatorError;
-pub use flows::{Delivery, Drop, FlowFacts, FlowKey};
+pub use flows::{Delivery, Drop, FlowFacts};
 pub use live::{LinkSnapshot, Snapshot};
+pub use namespace::Namespace;
 pub use output::Existing;
+pub use packet::FlowKey;
 pub use process::Running;
 pub use record::{CaptureTo, LogTo, Point};
 pub use report::{LinkReport, Report};
 pub use schedule::Scheduling;
 pub use shell::{EmulateOptions, EmulateOutcome, FAR_ADDRESS, NEAR_ADDRESS, emulate};
+pub use side::{Direction, Side};
 pub use user::{enter_user_namespace, missing};
-
-/// An end of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// Where the forward link begins: this side sends the data.
-    Sender,
-    /// Where the forward link ends: this side receives the data.
-    Receiver,
-}
-
-impl Side {
-    /// The other end.
-    #[must_use]
-    pub const fn peer(self) -> Self {
-        match self {
-            Self::Sender => Self::Receiver,
-            Self::Receiver => Self::Sender,
-        }
-    }
-
-    /// The link that carries the packets of this side.
-    pub(crate) const fn sends_on(self) -> Direction {
-        match self {
-            Self::Sender => Direction::Forward,
-            Self::Receiver => Direction::Reverse,
-        }
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-/// One of the path's two links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the sender to the receiver.
-    Forward,
-    /// From the receiver to the sender.
-    Reverse,
-}
-
-impl Direction {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
-
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-}

@@ -25,7 +25,7 @@ use crate::live::Live;
 use crate::packet;
 use crate::record::{Record, Recorder, What};
 use crate::schedule::{self, Scheduling};
-use crate::{Direction, Side};
+use crate::side::{Direction, Side};
 
 /// Size of a packet buffer.
 const BUFFER_SIZE: usize = 2048;

@@ -15,7 +15,7 @@ const OF_THREAD: &str = "/proc/thread-self/ns/net";
 
 /// A network namespace. It ends once this handle and every process in it are gone.
 #[derive(Debug)]
-pub(crate) struct Namespace {
+pub struct Namespace {
     file: File,
 }
 
@@ -38,7 +38,10 @@ impl Namespace {
     }
 
     /// Moves the calling thread into it, for the rest of the thread's life.
-    pub(crate) fn enter(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Where the kernel does not permit it.
+    pub fn enter(&self) -> io::Result<()> {
         setns(&self.file, CloneFlags::CLONE_NEWNET).map_err(io_error)
     }
 

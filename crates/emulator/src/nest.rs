@@ -19,7 +19,7 @@ use std::net::Ipv4Addr;
 
 use crate::device::{self, Device};
 use crate::error::EmulatorError;
-use crate::stack::routes::{Metrics, Routes};
+use crate::routes::{Metrics, Routes};
 
 /// All addresses of all emulations.
 pub(crate) const ALL: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 77, 0, 0), 16);

@@ -5,7 +5,16 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use network::Ecn;
 
-use crate::flows::FlowKey;
+/// A connection in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowKey {
+    /// Address and port of the sender.
+    pub source: SocketAddrV4,
+    /// Address and port of the receiver.
+    pub destination: SocketAddrV4,
+    /// Whether it is TCP; UDP otherwise.
+    pub tcp: bool,
+}
 
 /// The headers of a packet, as far as the emulator needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,10 +18,11 @@ use scenario::PathModel;
 use units::{Duration, Instant};
 
 use crate::clock::Clock;
+use crate::device;
 use crate::error::EmulatorError;
 use crate::mahimahi::Log;
 use crate::output::{Existing, Output, refuse_one_name_for_two};
-use crate::{Direction, Side, device};
+use crate::side::{Direction, Side};
 
 /// Where packets are captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use measure::{LinkResult, LinkTrace};
 use network::Counters;
 use units::{Duration, Instant};
 
+use crate::check::SelfCheck;
 use crate::flows::{Delivery, Drop, FlowFacts};
 use crate::link::LinkState;
-use crate::{Direction, SelfCheck};
+use crate::side::Direction;
 
 /// One link of a run.
 #[derive(Clone, Debug)]

@@ -23,13 +23,13 @@ use nix::unistd::Pid;
 use scenario::PathModel;
 use units::{Duration, Instant};
 
-use crate::Side;
 use crate::clock::{self, Clock};
 use crate::emulation::{Emulation, EmulationOptions, PEER, Prepared};
 use crate::error::EmulatorError;
 use crate::live::Snapshot;
 use crate::process::Running;
 use crate::report::Report;
+use crate::side::Side;
 
 /// Address of the command, unless the emulation is nested.
 pub const NEAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);

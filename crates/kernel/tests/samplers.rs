@@ -7,7 +7,7 @@
 mod common;
 
 use emulator::Direction;
-use emulator::stack::{Sampler, StackOptions, StackOutput};
+use kernel_stack::{Sampler, StackOptions, StackOutput};
 use measure::FlowTrace;
 
 use common::{allowed, exit, print, run, scenario};

@@ -7,8 +7,8 @@
 
 mod common;
 
-use emulator::stack::{Sampler, StackOptions};
 use kernel::{CONTROLS, Control, Error, Guest, Wanted, load, status, unload};
+use kernel_stack::{Sampler, StackOptions};
 
 use measure::{FlowResult, FlowTrace};
 

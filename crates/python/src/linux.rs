@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use emulator::stack::{GuestExit, StackError, StackOptions};
 use emulator::{
     CaptureTo, Direction, EmulateOptions, EmulatorError, Existing, LogTo, Point, SelfCheck, Side,
     Snapshot,
 };
+use kernel_stack::{GuestExit, StackError, StackOptions};
 use measure::Traces;
 use pyo3::prelude::*;
 use scenario::PathModel;
@@ -64,8 +64,7 @@ pub fn check_linux(scenarios: Vec<PyRef<'_, Scenario>>, switch_hystart: bool) ->
     }
     let options = options(switch_hystart);
     for scenario in &scenarios {
-        emulator::stack::supports(&scenario.inner, &options)
-            .map_err(|error| stack_error(&error))?;
+        kernel_stack::supports(&scenario.inner, &options).map_err(|error| stack_error(&error))?;
     }
     Ok(())
 }
@@ -105,7 +104,7 @@ pub fn run_linux(
                     traces: keep == Keep::All || keep == Keep::First && !traced,
                     ..options(switch_hystart)
                 };
-                let output = emulator::stack::run(scenario, run, &options, &cancel)?;
+                let output = kernel_stack::run(scenario, run, &options, &cancel)?;
                 let counts = force || output.check.valid;
                 traced |= counts;
                 batch.results.push(output.result);

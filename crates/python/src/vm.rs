@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use emulator::stack::Sampler;
+use kernel_stack::Sampler;
 use measure::RunResult;
 use pyo3::prelude::*;
 use scenario::Parcel;

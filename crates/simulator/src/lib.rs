@@ -16,6 +16,7 @@
 
 mod agenda;
 mod carried;
+mod channel;
 mod conversation;
 mod flow;
 mod flows;
@@ -36,6 +37,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use rayon::prelude::*;
 use scenario::Scenario;
 
+pub use channel::{Channel, ChannelLink};
 pub use look::look;
 pub use network_look::network_look;
 

@@ -2,10 +2,9 @@
 
 use engine::Component;
 use measure::{LinkResult, LinkTrace, QueueSampler};
-use network::router::{Router, RouterSupport};
-use network::{Admission, Link, LinkConfig, Mark, Packet};
-use rand_chacha::ChaCha8Rng;
-use units::{Duration, Instant, Rate};
+use network::router::Router;
+use network::{Admission, Link, Mark, Packet};
+use units::{Duration, Instant};
 
 use crate::agenda::{Agenda, LEFT, Side};
 use crate::carried::Carried;
@@ -46,19 +45,16 @@ struct Measured {
 }
 
 impl LinkState {
-    /// The state of `link`, which is made of `config`; a router with explicit support draws from a
-    /// stream derived from `rng`.
-    pub fn new(
-        link: Link<Carried>,
-        config: &LinkConfig,
-        router_support: &RouterSupport,
-        rng: &ChaCha8Rng,
-        traced: bool,
-    ) -> Self {
-        let traced = traced && link.has_rate();
-        let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
+    /// The state of `link`, with the router in front of it.
+    pub fn new(link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
+        let trace = (traced && link.has_rate()).then(|| {
+            Box::new(LinkTrace {
+                link: link.name().to_owned(),
+                ..LinkTrace::default()
+            })
+        });
         Self {
-            router: Router::new(router_support, rate, rng).map(Box::new),
+            router: router.map(Box::new),
             link,
             is_hop: false,
             to_right: false,
@@ -67,12 +63,7 @@ impl LinkState {
             component: Component::default(),
             scheduled: None,
             is_ahead: false,
-            trace: traced.then(|| {
-                Box::new(LinkTrace {
-                    link: config.name.clone(),
-                    ..LinkTrace::default()
-                })
-            }),
+            trace,
             watch: Instant::MAX,
             measured: None,
         }

@@ -24,6 +24,7 @@ use scenario::{FULL_PACKET, PathModel};
 use units::{Duration, Instant};
 
 use crate::RunError;
+use crate::channel::{PATH_STREAMS, router_stream};
 
 /// How often the queue is refilled.
 const STEP: Duration = Duration::from_millis(1);
@@ -57,7 +58,7 @@ pub fn look(
     let sent = probe_times(span, every);
     let mut there: Vec<(usize, Instant)> = sent.iter().copied().enumerate().collect();
     for router in &path.routers {
-        let rng = streams.stream(&format!("path.{}", router.link.name));
+        let rng = streams.stream(&router_stream(&router.link));
         there = pass(Link::new(&router.link, rng), there, cancel)?;
     }
     let both = [&path.forward, &path.reverse];
@@ -103,7 +104,7 @@ enum Direction {
 impl Direction {
     /// The link as in a run with the same seed. The other direction of a shared medium is idle.
     fn link(self, configs: [&LinkConfig; 2], streams: &Streams) -> Link<usize> {
-        let rngs = configs.map(|config| streams.stream(&format!("path.{}", config.name)));
+        let rngs = PATH_STREAMS.map(|name| streams.stream(name));
         let [forward, reverse] = Link::pair(configs, rngs);
         match self {
             Self::Forward => forward,

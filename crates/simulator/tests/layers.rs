@@ -34,6 +34,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("analysis", &["units", "measure", "congestion", "capture"]),
     (
         "emulator",
+        &["units", "network", "scenario", "measure", "capture"],
+    ),
+    (
+        "kernel-stack",
         // `kernel` needs libbpf only with a feature; without it, it only reports what is missing.
         &[
             "units",
@@ -42,11 +46,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "workload",
             "scenario",
             "measure",
-            "capture",
+            "emulator",
             "kernel",
         ],
     ),
-    ("vm", &["scenario", "measure", "emulator"]),
+    ("vm", &["scenario", "measure", "emulator", "kernel-stack"]),
     ("conformance", &["units", "congestion"]),
     // Only `congestion` parses the names of algorithms.
     ("kernel", &["units", "congestion"]),
@@ -73,6 +77,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "simulator",
             "measure",
             "emulator",
+            "kernel-stack",
             "vm",
             "conformance",
             "kernel",
@@ -123,7 +128,7 @@ const NO_STD: &[&str] = &[
 
 /// Crates that make system calls without a safe wrapper, and give a reason for each `unsafe`. The
 /// others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.
-const UNSAFE: &[&str] = &["emulator", "vm"];
+const UNSAFE: &[&str] = &["emulator", "kernel-stack", "vm"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))

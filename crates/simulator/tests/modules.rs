@@ -9,7 +9,6 @@ use std::path::Path;
 
 /// Crates with a cycle, and the modules in it.
 const CIRCLES: &[(&str, &[&str])] = &[
-    ("emulator", &["flows", "packet"]),
     ("kernel", &["libbpf", "loader", "needs", "status"]),
     ("tcp", &["rack", "scoreboard"]),
 ];

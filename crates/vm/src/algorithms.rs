@@ -1,7 +1,7 @@
 //! The algorithms that the congestion controls of the machine's kernel implement, in addition to
-//! those of [`emulator::stack`]. Debian builds them as modules.
+//! those of [`kernel_stack`]. Debian builds them as modules.
 
-use emulator::stack::{KernelName, Kind};
+use kernel_stack::{KernelName, Kind};
 
 /// The congestion controls built into the kernel, by their names in TCP_CONGESTION. The others are
 /// modules `tcp_*`, which are loaded if the package contains them.
@@ -24,7 +24,7 @@ const NAMES: &[(&str, &str, Decrease)] = &[
     ("westwood+standard", "westwood", MEASURED),
 ];
 
-/// The table, for [`emulator::stack::StackOptions::names`].
+/// The table, for [`kernel_stack::StackOptions::names`].
 #[must_use]
 pub fn names() -> Vec<KernelName> {
     NAMES

@@ -2,7 +2,7 @@
 //! whatever the load of the host.
 //!
 //! The machine (`machine`) is QEMU with Debian's packaged kernel and a single program,
-//! `slowstart-guest`. The program makes one run as [`emulator::stack`] does on a real machine: the
+//! `slowstart-guest`. The program makes one run as [`kernel_stack`] does on a real machine: the
 //! emulator carries the packets between two namespaces, with every model of `network`. Each run
 //! boots the machine once, so that no run depends on another. [`exchange`] defines input and
 //! output.
@@ -18,7 +18,7 @@
 //!   emulator's timing self-check judges the resulting delays, as on a real machine.
 //! - In a run of `cubic+standard`, HyStart is switched off for the whole machine, so a run cannot
 //!   contain both `cubic+standard` and `cubic+hystart`.
-//! - Debian's kernel counts five sixths of [`emulator::stack`]'s receive window, as Linux before
+//! - Debian's kernel counts five sixths of [`kernel_stack`]'s receive window, as Linux before
 //!   6.6 does.
 
 #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use emulator::stack::{self, Sampler, StackOptions};
+use kernel_stack::{self as stack, Sampler, StackOptions};
 use scenario::Scenario;
 
 use crate::exchange::{Job, Output};

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from slowstart import colors, plots, tables
+from slowstart import plots
 from slowstart.evaluation.jobs import BASELINES
+from slowstart.figures import colors
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,8 +23,8 @@ from slowstart.evaluation.table import (
     ROUTERS,
     protocol,
 )
-from slowstart.exits import ideal
-from slowstart.run_store import run_key
+from slowstart.report.exits import ideal
+from slowstart.store.runs import run_key
 from slowstart.studies.files import toml
 from slowstart.studies.grid import points
 from slowstart.studies.store import Extract, Job, Store

@@ -6,17 +6,18 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart import __version__, plots, report
+from slowstart import __version__, plots
 from slowstart.evaluation import drawing, words
 from slowstart.evaluation.scores import outliers
+from slowstart.report import page as report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slowstart import colors
     from slowstart.evaluation.kernel import Kernel
     from slowstart.evaluation.scores import Card, Outlier, Reader, Value
     from slowstart.evaluation.table import Criterion, Row
+    from slowstart.figures import colors
 
 # Of a strip that shows the values of a row side by side, in pixels.
 _STRIP, _MARGIN, _TALL = 110, 8, 18

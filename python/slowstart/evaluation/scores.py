@@ -10,7 +10,7 @@ import polars as pl
 from slowstart import metrics
 from slowstart.evaluation.measures import MEASURES
 from slowstart.evaluation.table import ORACLE, REFERENCE
-from slowstart.exits import ideal
+from slowstart.report.exits import ideal
 from slowstart.studies.estimates import estimate
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from slowstart.evaluation import words
 from slowstart.evaluation.scores import outliers
-from slowstart.tables import console
+from slowstart.report.tables import console
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slowstart import tables
 from slowstart.evaluation.table import protocol
+from slowstart.report import tables
 from slowstart.studies.files import listed
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from slowstart import colors, stats
+from slowstart import stats
 from slowstart.fidelity.judge import MEDIAN_BOUND, P95_BOUND
 from slowstart.fidelity.quantities import QUANTITIES
+from slowstart.figures import colors
 from slowstart.plots import PLAIN, finish, new_figure, plural, styled
 
 if TYPE_CHECKING:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from slowstart import __version__, colors, plots, report, stats
+from slowstart import __version__, plots, stats
 from slowstart.fidelity.distributions import rows
 from slowstart.fidelity.groups import SUMMARIES
+from slowstart.figures import colors
 from slowstart.plots import finish, new_figure, styled
+from slowstart.report import page as report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,11 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
-from slowstart import __version__, plots, report
+from slowstart import __version__, plots
 from slowstart.fidelity import figures
 from slowstart.fidelity.compare import Difference, Row, counted, rows
 from slowstart.fidelity.judge import LONG, Verdict, over_long_paths, percent, verdicts
+from slowstart.report import page as report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ from slowstart._native import check_linux, check_vm, enter_user_namespace
 from slowstart.errors import InputError, RunError
 from slowstart.fidelity import distributions
 from slowstart.fidelity.measuring import measure
-from slowstart.run_store import RunStore, run_key
+from slowstart.store.runs import RunStore, run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from slowstart.tables import number
+from slowstart.report.tables import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

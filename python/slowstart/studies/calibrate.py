@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from slowstart import InputError
-from slowstart.output import replace_file, writing
+from slowstart.store.output import replace_file, writing
 from slowstart.studies.calibration import FOLDER, Allowed, write_allowed
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import filtered

@@ -17,7 +17,8 @@ import polars as pl
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from slowstart import colors, plots, stats
+from slowstart import plots, stats
+from slowstart.figures import colors
 from slowstart.studies.bands import plain
 from slowstart.studies.estimates import Estimate, estimate
 from slowstart.studies.measures import filtered
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from slowstart.canvas import Series
+    from slowstart.figures.canvas import Series
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.files import Scalar
     from slowstart.studies.grid import Stack

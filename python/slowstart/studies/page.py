@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import markdown_it
 import polars as pl
 
-from slowstart import __version__, plots, report, vm
-from slowstart.stacking import stacking, svg
+from slowstart import __version__, plots, vm
+from slowstart.figures.stacking import stacking, svg
+from slowstart.report import page as report
 from slowstart.studies import figures, headline
 from slowstart.studies.bands import plain
 from slowstart.studies.calibration import FOLDER

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from slowstart import InputError, __version__
-from slowstart.output import replace_file, sync_file, sync_folder, writing
 from slowstart.planning import is_random
-from slowstart.run_store import read_mark
+from slowstart.store.output import replace_file, sync_file, sync_folder, writing
+from slowstart.store.runs import read_mark
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import TABLES, filtered

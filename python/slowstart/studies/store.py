@@ -1,4 +1,4 @@
-"""Runs of a study's jobs, stored in a :class:`~slowstart.run_store.RunStore`.
+"""Runs of a study's jobs, stored in a :class:`~slowstart.store.runs.RunStore`.
 
 The store holds each run's rows of the tables of flows, links, background traffic, responses,
 queues and networks, and time series only of the runs for which they are requested. Runs are
@@ -23,7 +23,7 @@ import polars as pl
 
 from slowstart import Scenario, run, vm
 from slowstart._native import check_linux, check_vm, run_batch, run_linux
-from slowstart.run_store import RunStore, run_key
+from slowstart.store.runs import RunStore, run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slowstart import __version__
+from slowstart.report.tables import console, write_plain
 from slowstart.studies import headline
 from slowstart.studies.bands import plain
 from slowstart.studies.claims import (
@@ -21,7 +22,6 @@ from slowstart.studies.claims import (
     NOT_IDENTIFIED,
     STANDINGS,
 )
-from slowstart.tables import console, write_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ and a changed one runs only what is missing.
 >>> flows = run_points(points, "results")["flows"]
 """
 
-from slowstart.sweeps.archive import Archive
+from slowstart.store.archive import Archive
 from slowstart.sweeps.definition import Definition
 from slowstart.sweeps.plan import Plan, Point, plan_of
 from slowstart.sweeps.sweep import Status, Sweep, complete, run_points, status, sweep

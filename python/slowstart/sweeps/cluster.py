@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from slowstart.errors import InputError, RunError
-from slowstart.run_store import build, definition_key
+from slowstart.store.runs import build, definition_key
 from slowstart.sweeps.definition import parse
 from slowstart.sweeps.execute import Batch, Piece, cut, record
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from slowstart.sweeps.archive import Archive
+    from slowstart.store.archive import Archive
     from slowstart.sweeps.plan import Plan
 
     Progress = Callable[[int, int], object]

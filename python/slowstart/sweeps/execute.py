@@ -18,13 +18,13 @@ import polars as pl
 
 from slowstart import Scenario, run
 from slowstart.errors import RunError
-from slowstart.sweeps.archive import pack
+from slowstart.store.archive import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from slowstart.sweeps.archive import Archive
+    from slowstart.store.archive import Archive
     from slowstart.sweeps.plan import Plan
 
     Progress = Callable[[int, int], object]

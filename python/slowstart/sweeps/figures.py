@@ -16,8 +16,8 @@ import polars as pl
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.lines import Line2D
 
-from slowstart import colors
 from slowstart._native import median_interval
+from slowstart.figures import colors
 from slowstart.plots import (
     finish,
     legend,

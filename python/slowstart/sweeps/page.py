@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowstart import __version__
-from slowstart.output import replace_file, writing
 from slowstart.plots import plural, save
-from slowstart.report import inline, render
+from slowstart.report.page import inline, render
+from slowstart.report.tables import LEAST_FOR_INTERVAL
+from slowstart.store.output import replace_file, writing
 from slowstart.studies.files import toml
 from slowstart.sweeps import figures
-from slowstart.tables import LEAST_FOR_INTERVAL
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from slowstart import Scenario, planning
-from slowstart.run_store import definition_key, sources
+from slowstart.store.runs import definition_key, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from slowstart.store.archive import Archive
     from slowstart.studies.files import Scalar
-    from slowstart.sweeps.archive import Archive
 
     Columns = Mapping[str, Sequence[Scalar | None] | NDArray[Any]]
 

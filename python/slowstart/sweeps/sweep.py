@@ -17,10 +17,10 @@ import polars as pl
 
 from slowstart import __version__
 from slowstart.errors import InputError, RunError
-from slowstart.output import output_file, replace_file, writing
-from slowstart.run_store import read_mark
+from slowstart.store.archive import Archive, check_complete
+from slowstart.store.output import output_file, replace_file, writing
+from slowstart.store.runs import read_mark
 from slowstart.sweeps import execute
-from slowstart.sweeps.archive import Archive, check_complete
 from slowstart.sweeps.definition import Definition
 from slowstart.sweeps.plan import BLOCK, Plan, Point, plan_of
 
@@ -141,7 +141,7 @@ def complete(
 
     Args:
         plan: The plan, after ``Plan.resolve``.
-        folder: Holds the files of an :class:`~slowstart.sweeps.archive.Archive`.
+        folder: Holds the files of an :class:`~slowstart.store.archive.Archive`.
         shard: Which part of the runs: the i-th of n.
         threads: Number of runs in parallel on this machine; one per core by default.
         on: The address of a Dask scheduler, whose workers make the runs.

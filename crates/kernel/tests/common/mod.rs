@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use emulator::stack::{self, StackOptions, StackOutput};
+use kernel_stack::{self as stack, StackOptions, StackOutput};
 use measure::{FlowResult, SlowStartExitResult, Traces};
 use scenario::Scenario;
 use simulator::{RunOptions, RunOutput};

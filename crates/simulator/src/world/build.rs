@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use network::router::RouterSupport;
+use network::router::Router;
 use network::{Link, LinkConfig, Streams};
 use scenario::{Application, Direction, Ends, Scenario, Traffic, TrafficKind};
 use units::Instant;
@@ -139,39 +139,32 @@ impl<'a> World<'a> {
         world
     }
 
-    pub(super) fn add_link(
-        &mut self,
-        config: &LinkConfig,
-        router_support: &RouterSupport,
-        stream: &str,
-        role: Role,
-    ) -> u32 {
-        let link = Link::new(config, self.streams.stream(stream));
-        self.place_link(link, config, router_support, stream, role)
-    }
-
+    /// Adds a link, with the router in front of it.
     pub(super) fn place_link(
         &mut self,
         mut link: Link<Carried>,
-        config: &LinkConfig,
-        router_support: &RouterSupport,
-        stream: &str,
+        router: Option<Router>,
         role: Role,
     ) -> u32 {
         link.filter_acks(Carried::plain_ack);
         let index = self.links.len() as u32;
         self.parts.push(Part::Link(index));
-        let rng = self.streams.stream(stream);
         let traced = role == Role::Own && self.traced;
-        let mut state = LinkState::new(link, config, router_support, &rng, traced);
+        let mut state = LinkState::new(link, router, traced);
         state.is_hop = role != Role::Aside;
         self.links.push(state);
         index
     }
 
+    /// Adds a link that draws no random numbers.
+    pub(super) fn add_link(&mut self, config: &LinkConfig, role: Role) -> u32 {
+        let link = Link::new(config, self.streams.stream(""));
+        self.place_link(link, None, role)
+    }
+
     /// Adds a link that is only known now. It draws no random numbers.
     pub(super) fn add_late_link(&mut self, config: &LinkConfig, role: Role) -> u32 {
-        let link = self.add_link(config, &RouterSupport::None, "", role);
+        let link = self.add_link(config, role);
         if self.ranks > 0 {
             self.place_parts();
         }

@@ -11,13 +11,14 @@
 
 use std::collections::BTreeMap;
 
-use network::router::RouterSupport;
-use network::{Discipline, Link, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
-use scenario::{Direction, LinkModel, Node, Route, RouterModel, Step};
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use scenario::{Direction, Node, Route, RouterModel, Step};
 use units::Duration;
 
 use super::build::Role;
 use super::{FORWARD, REVERSE, World};
+use crate::carried::Carried;
+use crate::channel::{Channel, ChannelLink};
 use crate::routes::Hop;
 
 /// The reverse direction of a link of one direction.
@@ -65,53 +66,26 @@ impl Graph {
 impl World<'_> {
     /// Adds the path's own links, those of its routers, and those of the graph, in this order.
     pub(super) fn add_own_links(&mut self) {
-        let path = &self.scenario.path;
-        let own = Role::Own;
-        self.add_pair([
-            (&path.forward, &path.router_support, "path.forward"),
-            (&path.reverse, &RouterSupport::None, "path.reverse"),
-        ]);
-        for router in &path.routers {
-            let stream = format!("path.{}", router.link.name);
-            self.add_link(&router.link, &router.router_support, &stream, own);
+        let Channel {
+            path,
+            routers,
+            links,
+        } = Channel::new(&self.scenario.path, &self.streams);
+        for link in path.into_iter().chain(routers) {
+            self.add_own_link(link);
         }
-        for link in &path.links {
-            let LinkModel {
-                forward, reverse, ..
-            } = link;
-            let streams = [Some(forward), reverse.as_ref()]
-                .map(|side| side.map(|side| format!("link {}", side.link.name)));
-            let pair = match (reverse, &streams) {
-                (Some(reverse), [Some(there), Some(back)]) => self.add_pair([
-                    (&forward.link, &forward.router_support, there),
-                    (&reverse.link, &reverse.router_support, back),
-                ]),
-                _ => {
-                    let stream = streams[0].as_deref().unwrap_or_default();
-                    [
-                        self.add_link(&forward.link, &forward.router_support, stream, own),
-                        NONE,
-                    ]
-                }
-            };
-            self.graph.links.push(pair);
+        for (forward, reverse) in links {
+            let forward = self.add_own_link(forward);
+            let reverse = reverse.map_or(NONE, |link| self.add_own_link(link));
+            self.graph.links.push([forward, reverse]);
         }
         self.graph
             .reverse_paths
             .insert(Duration::ZERO, vec![REVERSE]);
     }
 
-    /// Adds both directions of a link, which may share a medium.
-    fn add_pair(&mut self, sides: [(&LinkConfig, &RouterSupport, &str); 2]) -> [u32; 2] {
-        let rngs = sides.map(|(.., stream)| self.streams.stream(stream));
-        let links = Link::pair(sides.map(|(config, ..)| config), rngs);
-        let mut numbers = [0; 2];
-        for ((link, (config, support, stream)), number) in
-            links.into_iter().zip(sides).zip(&mut numbers)
-        {
-            *number = self.place_link(link, config, support, stream, Role::Own);
-        }
-        numbers
+    fn add_own_link(&mut self, link: ChannelLink<'_, Carried>) -> u32 {
+        self.place_link(link.link, link.router, Role::Own)
     }
 
     /// The way between two nodes. The scenario has refused nodes without a route.

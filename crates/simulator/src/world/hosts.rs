@@ -11,7 +11,6 @@
 //!   and do not count as hops.
 
 use measure::LinkResult;
-use network::router::RouterSupport;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, Service};
 use scenario::{Direction, Ends, Hosts, Node, Place};
 use units::Duration;
@@ -103,8 +102,7 @@ impl World<'_> {
             return (access, delay);
         }
         let config = link(hosts, delay);
-        let [up, down] =
-            [(), ()].map(|()| self.add_link(&config, &RouterSupport::None, "", Role::Aside));
+        let [up, down] = [(), ()].map(|()| self.add_link(&config, Role::Aside));
         if hosts.at == Node::RIGHT {
             self.links[up as usize].from_right = true;
             self.links[down as usize].to_right = true;

@@ -1,7 +1,7 @@
 //! The machine's first process makes one run on the machine's kernel, writes its answer, and
 //! switches the machine off.
 //!
-//! The run is that of [`emulator::stack`], as on a real machine. Time is QEMU's: it passes with the
+//! The run is that of [`kernel_stack`], as on a real machine. Time is QEMU's: it passes with the
 //! instructions that the processor executes, and jumps when the processor is idle.
 
 use std::arch::asm;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use emulator::stack::{self, StackError};
+use kernel_stack::{self as stack, StackError};
 use measure::Stack;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};

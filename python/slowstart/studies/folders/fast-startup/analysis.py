@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import colors, plots
+from slowstart import plots
+from slowstart.figures import colors
 from slowstart.studies.estimates import Estimate
 from slowstart.studies.measures import filtered
 

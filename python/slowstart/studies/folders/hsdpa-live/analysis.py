@@ -9,7 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
-from slowstart import colors, plots
+from slowstart import plots
+from slowstart.figures import colors
 from slowstart.studies.estimates import Estimate, ratio_of_means
 from slowstart.studies.figures import count_of
 from slowstart.studies.measures import filtered

@@ -10,7 +10,8 @@ import polars as pl
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from slowstart import colors, plots, stats
+from slowstart import plots, stats
+from slowstart.figures import colors
 from slowstart.studies.figures import count_of
 from slowstart.studies.measures import filtered
 

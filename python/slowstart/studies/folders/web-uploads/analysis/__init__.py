@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slowstart import exits
+from slowstart.report import exits
 from slowstart.studies.bands import plain
 
 from .drawings import costs_figure, identified_figure, kinds_figure, rates_figure

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from slowstart import colors, plots
+from slowstart import plots
+from slowstart.figures import colors
 from slowstart.studies.bands import plain
 
 from .numbers import bounds, taken

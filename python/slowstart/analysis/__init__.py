@@ -1,0 +1,1 @@
+"""What captures and logs of real connections show about their start-up."""

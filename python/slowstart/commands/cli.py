@@ -1,0 +1,385 @@
+"""The command ``slowstart``.
+
+Exit status: 0 success, 1 a run failed or a vector did not pass, 2 invalid input, 130
+interrupted. Errors are one sentence on standard error. This module and the modules of the commands
+import only what every command needs, so that help appears at once. Functions import tables,
+figures and their libraries where they use them.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowstart import __version__
+from slowstart.commands import analyze as analysis_command
+from slowstart.commands import evaluate as evaluation
+from slowstart.commands import export as export_command
+from slowstart.commands import path as path_command
+from slowstart.commands import plain
+from slowstart.commands import plot as plot_command
+from slowstart.commands import run as run_command
+from slowstart.commands import study as study_command
+from slowstart.commands import sweep as sweep_command
+from slowstart.commands import traces as traces_command
+from slowstart.commands import validate as fidelity
+from slowstart.commands import vm as vm_command
+from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
+from slowstart.errors import InputError, RunError, complain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import FrameType
+
+app = typer.Typer(
+    name="slowstart",
+    help="Compare how TCP start-up algorithms find the capacity of a path.",
+    epilog=f"""\b
+Examples:
+  slowstart compare geo lte -a cubic+search -a cubic+hystart --size 20MB -n 20
+  slowstart compare trace:FILE my-path.toml -o report
+  slowstart run scenario.toml --json
+  slowstart plot result exit-shares --format pdf --width 3.3in
+  slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
+  slowstart sweep scenarios/sweeps/sweep.toml
+  slowstart study suss-testbed --quick
+  slowstart conformance conformance
+  slowstart validate --quick
+  slowstart kernel status
+  slowstart analyze flow.pcapng
+  slowstart path geo
+  slowstart list algorithms
+
+{run_command.SYNTAX}""",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"slowstart {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help() + "\n")
+
+
+def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Passes Ctrl-C on to :func:`invoke`; Typer would exit without a message."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except KeyboardInterrupt as error:
+            raise typer.Abort from error
+
+    return run
+
+
+app.command("compare", epilog=run_command.COMPARE_EPILOG)(_interruptible(run_command.compare_paths))
+app.command("run", epilog=run_command.RUN_EPILOG)(_interruptible(run_command.run_file))
+app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look_at))
+app.command("plot", epilog=plot_command.EPILOG)(_interruptible(plot_command.plot))
+app.command("analyze", epilog=analysis_command.EPILOG)(_interruptible(analysis_command.analyze))
+app.command("export", epilog=export_command.EPILOG)(_interruptible(export_command.export))
+
+
+class Side(str, Enum):
+    """Where a path is captured: at an end of its forward link, or between."""
+
+    SENDER = "sender"
+    RECEIVER = "receiver"
+    MIDDLE = "middle"
+
+
+class Topic(str, Enum):
+    """The topics of ``list``."""
+
+    ALGORITHMS = "algorithms"
+    PATHS = "paths"
+    NETWORKS = "networks"
+    SCENARIOS = "scenarios"
+    STUDIES = "studies"
+
+
+@app.command(
+    "list",
+    epilog="""\b
+Examples:
+  slowstart list
+  slowstart list algorithms
+  slowstart list paths --json
+  slowstart list networks
+  slowstart list scenarios
+""",
+)
+def _list(
+    topic: Annotated[
+        Topic | None, typer.Argument(help="What to list [default: everything].")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the available algorithms, paths, networks, scenarios and studies."""
+    from slowstart.commands import listing
+
+    topics = [each.value for each in Topic] if topic is None else [topic.value]
+    found = {each: listing.CATALOGUE[each]() for each in topics}
+    if as_json:
+        _print_json(json.dumps({"format": 1, "version": __version__, **found}, indent=2))
+    else:
+        listing.show(found)
+
+
+@app.command(
+    "conformance",
+    epilog="""\b
+Examples:
+  slowstart conformance conformance/hystart++-exit.vec
+  slowstart conformance conformance
+  slowstart conformance my.vec other.vec --json
+
+\b
+A vector is a text file with a timeline of sends, ACKs and losses, and the expected
+window, threshold and state after each; see docs/reference/conformance.md.
+Exit status: 0 all passed, 1 a value differs, 2 a file is not a valid vector.
+""",
+)
+def _conformance(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Vectors, or folders of vectors (*.vec).",
+                       show_default=False),
+    ],
+    as_json: Json = False,
+) -> int:  # fmt: skip
+    """Run conformance vectors against the algorithms they name."""
+    from slowstart.commands import vectors
+
+    found = vectors.reports(files)
+    if as_json:
+        for report in found:
+            del report["text"]
+        document = {"format": 1, "version": __version__, "vectors": found}
+        _print_json(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        vectors.show(found)
+    return 0 if all(report["passed"] for report in found) else 1
+
+
+class Verb(str, Enum):
+    """The actions of ``kernel``."""
+
+    LOAD = "load"
+    UNLOAD = "unload"
+    STATUS = "status"
+
+
+@app.command(
+    "kernel",
+    epilog="""\b
+Examples:
+  slowstart kernel status
+  sudo slowstart kernel load cubic+search
+  sudo slowstart kernel load cubic+search:version=4.0 cubic+hystart++
+  sudo sysctl net.ipv4.tcp_congestion_control=ss_search
+  sudo slowstart kernel unload
+
+\b
+Use this on servers, outside of experiments; runs with --stack linux load what they need
+themselves. Available: cubic+search (options version, exit, threshold, missed, alpha and
+passive), cubic+hystart++ (option form), cubic+hystart:variant=paper, cubic+suss,
+cubic+standard, bic and westwood. The names that the kernel uses, listed by status, work
+as well. A loaded algorithm stays until it is unloaded or the machine restarts; using it
+needs no privileges. Loading needs root, Linux 5.13 to 7.0 with BTF, and a slowstart
+built with clang and libbpf; status reports what is missing. The programs are licensed
+MIT or GPL-2.0, as the kernel requires.
+""",
+)
+def _kernel(
+    verb: Annotated[Verb, typer.Argument(help="The action.", show_default=False)],
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ALGORITHM...", show_default=False,
+                       help="Algorithms to load or unload [default: load a standard set; unload "
+                       "all]."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the status as one JSON document.")
+    ] = False,
+) -> None:  # fmt: skip
+    """Load SEARCH, HyStart++ or CUBIC without HyStart into the running kernel (Linux; root)."""
+    from slowstart.commands import kernel as programs
+
+    algorithms = algorithm or []
+    if as_json and verb is not Verb.STATUS:
+        raise InputError("--json works with status only")
+    if verb is Verb.LOAD:
+        programs.load(algorithms)
+    elif verb is Verb.UNLOAD:
+        programs.unload(algorithms)
+    else:
+        programs.status(algorithms, as_json=as_json)
+
+
+@app.command(
+    "emulate",
+    epilog="""\b
+Examples:
+  slowstart emulate lte --server-command "python3 -m http.server" -- \\
+    curl -o /dev/null http://10.77.0.2:8000/file
+  slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
+  slowstart emulate my-path.toml --capture run.pcapng --log run.log -- ./client
+  slowstart emulate geo --server-command ./server -- slowstart emulate wifi-weak -- ./client
+
+\b
+The command is the client, at 10.77.0.1, and downloads over the path's forward link;
+with --upload it uploads over it. The server command runs at the other end, at 10.77.0.2.
+The environment variables SLOWSTART_ADDRESS and SLOWSTART_PEER hold both addresses.
+Emulations nest: the client behind both paths reaches the outer server, and
+SLOWSTART_PEER is the address of the nearest server command. No packet leaves the
+machine, and host names are not resolved. The exit status is that of the command.
+""",
+)
+def _emulate(
+    path: Annotated[
+        str,
+        typer.Argument(metavar="PATH", help="A preset, trace:FILE, or a path file.",
+                       show_default=False),
+    ],
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.",
+                       show_default=False),
+    ],
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
+    upload: Annotated[
+        bool, typer.Option("--upload", help="The command sends over the forward link.")
+    ] = False,
+    capture: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Capture the packets at one point, as pcapng.",
+                     show_default=False),
+    ] = None,
+    capture_side: Annotated[
+        Side | None,
+        typer.Option(help="Where to capture: at the forward link's sender, where packet comments "
+                     "mark drops, at its receiver, or in the middle, half of the link's delay "
+                     "before the receiver [default: sender].", show_default=False),
+    ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Log the forward link, in Mahimahi's format.",
+                     show_default=False),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite an existing capture or log.")
+    ] = False,
+    server_command: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="Run this at the other end (with sh -c), and wait until "
+                     "it listens on a port.", show_default=False),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show rate, queue and drops on standard error.")
+    ] = False,
+) -> int:  # fmt: skip
+    """Run a program behind an emulated path, in real time (Linux; root or /dev/net/tun)."""
+    from slowstart.commands import emulate as behind
+
+    if capture_side is not None and capture is None:
+        raise InputError("--capture-side needs --capture FILE")
+    return behind.run(
+        path,
+        command,
+        seed=seed,
+        upload=upload,
+        capture=capture,
+        capture_side=(capture_side or Side.SENDER).value,
+        log=log,
+        force=force,
+        server_command=server_command,
+        live=live,
+    )
+
+
+app.command("study", epilog=study_command.EPILOG)(study_command.study)
+app.command("evaluate", epilog=evaluation.EPILOG)(evaluation.evaluate)
+app.command("sweep", epilog=sweep_command.EPILOG)(_interruptible(sweep_command.sweep))
+app.add_typer(traces_command.app, name="traces")
+app.add_typer(vm_command.app, name="vm")
+app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
+
+
+def _print_json(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _terminated(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _undecodable(arguments: Sequence[str]) -> str | None:
+    r"""The first of ``arguments`` that is not UTF-8, with its invalid bytes as ``\xff``."""
+    for each in arguments:
+        shown = os.fsencode(each).decode(errors="backslashreplace")
+        if shown != each:
+            return shown
+    return None
+
+
+def invoke(arguments: Sequence[str]) -> int:
+    """Runs the command with ``arguments`` and returns its exit status."""
+    try:
+        status = app(args=list(arguments), prog_name="slowstart", standalone_mode=False)
+        sys.stdout.flush()
+    except InputError as error:
+        return complain(str(error), 2)
+    except RunError as error:
+        return complain(str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        return complain("interrupted; nothing was written", 130)
+    except BrokenPipeError:
+        # The reader closed the pipe. The interpreter must find nothing to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return complain(f"{error.filename or 'output'}: {(error.strerror or '').lower()}", 1)
+    except UnicodeEncodeError as error:
+        culprit = _undecodable(arguments) or repr(error.object)
+        return complain(f"`{culprit}` is not UTF-8 text", 2)
+    except MemoryError:
+        return complain("not enough memory for these runs", 1)
+    except Exception as error:
+        usage = getattr(error, "format_message", None)
+        if usage is None:
+            kind = type(error).__name__
+            return complain(f"internal error (please report this bug): {kind}: {error}", 1)
+        command = getattr(getattr(error, "ctx", None), "command_path", "slowstart")
+        names = [each.name or "" for each in typer.main.get_group(app).commands.values()]
+        return complain(f"{plain.usage(usage(), command, names)} (see {command} --help)", 2)
+    return status if isinstance(status, int) else 0
+
+
+def main() -> None:
+    """The entry point of the command."""
+    signal.signal(signal.SIGTERM, _terminated)
+    sys.exit(invoke(sys.argv[1:]))

@@ -1,0 +1,194 @@
+"""The command ``slowstart evaluate``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowstart._native import enter_user_namespace
+from slowstart.commands import options as command_options
+from slowstart.commands.options import Force, Json, Quick, Quiet, Threads  # noqa: TC001 (for Typer)
+from slowstart.errors import InputError
+from slowstart.report.progress import Meter
+
+if TYPE_CHECKING:
+    from slowstart.evaluation.scores import Card, Reader
+
+# Of Store, RunStore and the page.
+_STORE, _PAGE, _RESULT, _BOARD = "store", "report.html", "result.json", "leaderboard.md"
+
+EPILOG = """\b
+Examples:
+  slowstart evaluate cubic+search --quick
+  slowstart evaluate cubic+search:version=4.0 -o card
+  slowstart evaluate cubic+mine:Glide:divisor=4 --against cubic+search --against bbr
+  sudo slowstart evaluate cubic+hystart --quick --stack linux
+  slowstart evaluate --all --quick -o board
+
+\b
+RFC 9743 (BCP 133) lists what a new congestion control should be evaluated for, and sets no
+thresholds. The scorecard has a row for each measurement, with the values of well-known
+algorithms beside it, and says which criteria are not evaluated, and why. mine:Glide is a
+start-up written in Python, in mine.py (docs/guides/python.md).
+
+\b
+DIR keeps every finished run: a repeated command makes only what is missing, a full run
+uses those of a quick one, and another algorithm uses those of the baselines. It takes
+about a minute with --quick on two cores, and five without.
+
+\b
+--all writes DIR/leaderboard.md: the start-up rows for every built-in start-up.
+Exit status: 0 done, 1 a run failed, 2 invalid input.
+"""
+
+
+def evaluate(
+    algorithm: Annotated[
+        str | None,
+        typer.Argument(metavar="ALGORITHM", show_default=False,
+                       help="avoidance+startup[:option=value,...], a monolithic congestion "
+                       "control, or avoidance+module:Class."),
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option("-a", "--against", metavar="ALG", show_default=False,
+                     help="An algorithm to compare with; repeatable [default: cubic+hystart, "
+                     "reno, cubic+hystart++, cubic+search, bbr]."),
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Instead: a leaderboard of all built-in start-ups."),
+    ] = False,
+    quick: Quick = False,
+    runs: Annotated[int | None, command_options.runs(100_000, "each scenario")] = None,
+    stack: Annotated[
+        str | None,
+        typer.Option("--stack", metavar="linux", show_default=False,
+                     help="linux: also run the rows and algorithms that the running kernel has, "
+                     "in real time, and print the differences (needs root or /dev/net/tun)."),
+    ] = None,
+    force: Force = False,
+    threads: Threads = None,
+    output: Annotated[
+        str | None, command_options.folder("runs, report.html and result.json", "evaluation")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> int:  # fmt: skip
+    """Evaluate an algorithm by the criteria of RFC 9743, beside well-known ones."""
+    if every == (algorithm is not None):
+        raise InputError("name one algorithm to evaluate, or give --all for the leaderboard")
+    if stack not in (None, "linux", "simulated"):
+        raise InputError(f"--stack {stack}: the scorecard runs on linux beside the simulator")
+    linux = stack == "linux"
+    if every and (linux or against):
+        raise InputError("--all simulates every built-in start-up: leave out --stack and --against")
+    if force and not linux:
+        raise InputError("--force needs --stack linux")
+    if linux:
+        # Before the imports below, whose libraries start threads: a process with threads cannot
+        # enter a user namespace.
+        with contextlib.suppress(InputError):  # check_linux reports it better
+            enter_user_namespace()
+    from slowstart.evaluation import jobs, kernel, leaderboard, scores, table
+    from slowstart.store.output import writing
+    from slowstart.studies.runner import claim_folder
+
+    known = table.read()
+    if every:
+        names = list(leaderboard.entrants())
+    else:
+        others = jobs.canonical(against or jobs.BASELINES)
+        names = list(dict.fromkeys([*jobs.canonical([str(algorithm)]).values(), *others.values()]))
+        if len(names) < 2:
+            raise InputError(f"{names[0]} has nothing to be compared with: name another --against")
+    made = jobs.cells(
+        known, names, quick=quick, runs=runs,
+        only=lambda row: not every or leaderboard.chosen(row, known),
+    )  # fmt: skip
+    on_kernel, refused = kernel.cells(known, names, quick=quick, runs=runs) if linux else ([], {})
+    folder = Path(output or "evaluation")
+    with writing(folder):
+        claim_folder(folder, "evaluate")
+    command = _command(algorithm, against, quick=quick, runs=runs, linux=linux)
+    try:
+        with Meter("evaluating", quiet=quiet) as meter:
+            found = jobs.execute(made, folder / _STORE, threads=threads, progress=meter)
+        if on_kernel:
+            with Meter("measuring on the kernel", quiet=quiet) as meter:
+                real = jobs.execute(
+                    on_kernel, folder / _STORE, progress=meter, remaining=meter.remaining,
+                    force=force,
+                )  # fmt: skip
+    except KeyboardInterrupt:
+        return command_options.interrupted(folder)
+    reader = scores.Reader(found)
+    if every:
+        _write_board(folder, reader, command, quick=quick, as_json=as_json, quiet=quiet)
+        return 0
+    card = scores.score(known, found, names[0], names[1:], quick=quick)
+    compared = kernel.compare(card, real, refused) if on_kernel else None
+    if linux and compared is None:
+        compared = kernel.Kernel((), refused)
+    _write_card(folder, card, reader, command, compared, as_json=as_json, quiet=quiet)
+    return 0
+
+
+def _command(
+    algorithm: str | None, against: list[str] | None, *, quick: bool, runs: int | None, linux: bool
+) -> str:
+    words = ["slowstart evaluate", algorithm or "--all"]
+    words += [f"-a {each}" for each in against or []]
+    words += ["--quick"] if quick else []
+    words += [f"-n {runs}"] if runs else []
+    words += ["--stack linux"] if linux else []
+    return " ".join(words)
+
+
+def _write_card(
+    folder: Path,
+    card: Card,
+    reader: Reader,
+    command: str,
+    compared: object,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from slowstart.evaluation import kernel, page, terminal
+    from slowstart.store.output import replace_file, writing
+
+    real = compared if isinstance(compared, kernel.Kernel) else None
+    document = json.dumps(page.document(card, command, real), indent=2, ensure_ascii=False)
+    with writing(folder):
+        text = page.write(folder, card, reader, command, real)
+        replace_file(folder / _RESULT, document + "\n")
+        replace_file(folder / _PAGE, text)
+    if as_json:
+        sys.stdout.write(document + "\n")
+    elif not quiet:
+        terminal.show(card, str(folder / _PAGE), real)
+
+
+def _write_board(
+    folder: Path, reader: Reader, command: str, *, quick: bool, as_json: bool, quiet: bool
+) -> None:
+    from slowstart.evaluation import leaderboard, table
+    from slowstart.store.output import replace_file, writing
+
+    known = table.read()
+    found = leaderboard.document(known, reader, command, quick=quick)
+    document = json.dumps(found, indent=2, ensure_ascii=False)
+    text = leaderboard.markdown(known, reader, command, quick=quick)
+    with writing(folder):
+        replace_file(folder / _RESULT, document + "\n")
+        replace_file(folder / _BOARD, text)
+    if as_json:
+        sys.stdout.write(document + "\n")
+    elif not quiet:
+        sys.stdout.write(text)

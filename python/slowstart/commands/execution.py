@@ -1,0 +1,238 @@
+"""Runs scenarios on the chosen stack, and prints and writes the result."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from slowstart import run
+from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
+from slowstart.errors import InputError, RunError, complain
+from slowstart.figure_style import Look, using
+from slowstart.report.progress import Meter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from slowstart import Result, Scenario
+    from slowstart.planning import Plan, Runs
+
+USUAL_LOOK = Look()
+
+
+class Stack(str, Enum):
+    """The TCP that runs a scenario."""
+
+    SIMULATED = "simulated"
+    LINUX = "linux"
+    LINUX_VM = "linux-vm"
+
+
+@dataclass(frozen=True)
+class How:
+    """The settings for running scenarios."""
+
+    stack: Stack
+    force: bool
+    switch_hystart: bool
+    threads: int | None
+
+    @property
+    def kernel(self) -> bool:
+        """Whether a kernel runs them."""
+        return self.stack is not Stack.SIMULATED
+
+    def check(self, scenarios: Sequence[Scenario]) -> None:
+        """Rejects invalid settings before any run starts."""
+        if self.force and not self.kernel:
+            raise InputError("--force needs --stack linux or linux-vm")
+        if self.switch_hystart and self.stack is not Stack.LINUX:
+            raise InputError("--switch-hystart needs --stack linux")
+        if self.stack is Stack.SIMULATED:
+            return
+        if self.stack is Stack.LINUX_VM:
+            from slowstart.vm import parts
+
+            check_vm(parts(), scenarios)
+            return
+        if self.threads not in (None, 1):
+            raise InputError("kernel runs execute one at a time: leave out --threads")
+        with contextlib.suppress(InputError):  # check_linux reports it better
+            enter_user_namespace()
+        check_linux(scenarios, switch_hystart=self.switch_hystart)
+
+    def run(
+        self, scenarios: Sequence[Scenario], keep: str, progress: Callable[[int, int], object]
+    ) -> Result:
+        """Runs them, keeping the time series of ``none``, the ``first`` or ``all`` runs."""
+        if self.stack is Stack.SIMULATED:
+            series = keep == "all"
+            return run(scenarios, threads=self.threads, traces=series, progress=progress)
+        if self.stack is Stack.LINUX_VM:
+            from slowstart.vm import parts
+
+            return run_vm(
+                parts(),
+                scenarios,
+                traces=keep,
+                threads=self.threads,
+                force=self.force,
+                progress=progress,
+            )
+        return run_linux(
+            scenarios,
+            traces=keep,
+            force=self.force,
+            switch_hystart=self.switch_hystart,
+            progress=progress,
+        )
+
+
+def execute_to_files(
+    plan: Plan, how: How, files: Mapping[str, str], *, as_json: bool, quiet: bool
+) -> None:
+    """Runs ``plan``, writes each table of ``files`` while it runs, and prints the summary."""
+    from slowstart.store.streaming import stream
+
+    if how.kernel:
+        raise InputError("only simulations can write Parquet files: name a folder, -o DIR")
+    if as_json:
+        raise InputError(
+            "--json prints every run, and Parquet files are for more runs than that: "
+            "leave out one of them"
+        )
+    if plan.traces:
+        raise InputError("--traces writes a folder: name one, -o DIR")
+    how.check(plan.scenarios)
+    if not quiet:
+        for sentence in unmarked(plan.scenarios):
+            complain(sentence)
+    with Meter("running", quiet=quiet) as meter:
+        _, overview = stream(plan.scenarios, files, threads=how.threads, progress=meter)
+    if not quiet:
+        _print_tables(plan, json.loads(overview))
+        for table, file in files.items():
+            sys.stdout.write(f"The table of {table} is {file}\n")
+
+
+def execute(
+    plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool, look: Look = USUAL_LOOK
+) -> None:
+    """Runs ``plan``, prints the result, and writes it to ``output``, with figures of ``look``."""
+    from slowstart import planning
+    from slowstart.store.output import output_folder
+
+    how.check(plan.scenarios)
+    if not quiet:
+        for sentence in unmarked(plan.scenarios):
+            complain(sentence)
+    with output_folder(output) as folder:
+        with Meter("running", quiet=quiet) as meter:
+            runs = planning.execute(
+                plan,
+                lambda keep, progress: how.run(plan.scenarios, keep, progress),
+                lambda *given, **more: run(*given, threads=how.threads, **more),
+                meter,
+            )
+        _say_untrusted(plan.scenarios, runs.main, how.force)
+        if folder is not None:
+            from slowstart.report import artifacts
+
+            with using(look):
+                artifacts.write(folder, plan, runs)
+    if as_json:
+        sys.stdout.write(_document(plan, runs) + "\n")
+    elif not quiet:
+        _print_tables(plan, runs.overview)
+        _print_costs(plan, runs)
+        if output is not None:
+            sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
+
+
+def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:
+    """Reports runs that failed the timing self-check; raises an error if no other run is left."""
+    untrusted = result.untrusted()
+    for place, number, reasons in untrusted:
+        names = " and ".join(dict.fromkeys(scenarios[place].flows))
+        which = f"{names} over {scenarios[place].path}, run {number}"
+        fate = "included because of --force" if force else "excluded"
+        complain(f"{which}, {fate}: {'; '.join(reasons)}")
+    if untrusted and not force and len(result.flows()) == 0:
+        raise RunError(
+            "every run failed the emulator's timing self-check on this machine; use --force to "
+            "include them anyway"
+        )
+
+
+def _say_unfinished(scenarios: Sequence[Scenario], paths: Sequence[dict[str, Any]]) -> None:
+    """Reports the paths with runs that hit their time limit, which tables show only as a dash."""
+    limits = {each.path: each.resolved["time_limit_s"] for each in scenarios}
+    for row in paths:
+        if row["stopped"]:
+            which = f"{row['stopped']} of {row['runs']} runs over {row['path']}"
+            complain(f"{which} were stopped at their time limit, {limits[row['path']]:g} s")
+
+
+def unmarked(scenarios: Sequence[Scenario]) -> list[str]:
+    """A sentence for each path with a marking queue but without an ECN-capable flow."""
+    marked: dict[str, bool] = {}
+    for each in scenarios:
+        path = each.resolved["path"]
+        if "forward" not in path:  # an ad-hoc network or a constellation alone
+            continue
+        links = (path["forward"], path["reverse"], *(one["link"] for one in path["routers"]))
+        if any(link["aqm"].get("ecn") for link in links):
+            capable = any(flow["ecn"] for flow in (*each.resolved["flows"], *path["traffic"]))
+            marked[each.path] = marked.get(each.path, False) or capable
+    return [
+        f"Nothing will be marked over {path}: its queue marks ECN-capable packets (ecn = true in "
+        "[path]), but no flow is ECN-capable (ecn = true in [[flow]])"
+        for path, capable in marked.items()
+        if not capable
+    ]
+
+
+def _print_tables(plan: Plan, overview: dict[str, Any]) -> None:
+    from slowstart.report import tables
+
+    paths = {each.path: each.resolved["path"] for each in plan.scenarios}
+    tables.show(overview, paths)
+    out = tables.console()
+    for sentence in (*tables.remarks(overview, plan.steady), *plan.notes, *plan.remarks):
+        out.print(sentence, markup=False)
+    _say_unfinished(plan.scenarios, overview["paths"])
+
+
+def _document(plan: Plan, runs: Runs) -> str:
+    """The result document, with the costs of the exits if they were asked for."""
+    if plan.report or not runs.oracles:
+        return runs.text
+    from slowstart.report import exits
+
+    found = exits.costs(plan.scenarios, runs.main, runs.oracles[None]).to_dicts()
+    return json.dumps({**json.loads(runs.text), "exit_cost": found}, sort_keys=True)
+
+
+def _print_costs(plan: Plan, runs: Runs) -> None:
+    """Prints the start-up block, if the runs with an ideal exit were made."""
+    if not runs.oracles:
+        return
+    from slowstart.report import exits, tables
+
+    cost = exits.costs(plan.scenarios, runs.main, runs.oracles[None])
+    paths = {each.path: each.resolved["path"] for each in plan.scenarios}
+    judged = [name for name, path in paths.items() if exits.has_bottleneck(path)]
+    flows = runs.flows.filter(runs.flows["path"].is_in(judged))
+    out = tables.console()
+    words = exits.sentences(flows, paths, cost)
+    for path, cells in exits.rows(flows, paths, cost).items():
+        out.print(f"{tables.short(path)}: start-up", style="bold", markup=False)
+        tables.grid(out, [column.head for column in exits.columns(cost)], cells, left=2)
+        for sentence in words[path]:
+            out.print(sentence, markup=False, soft_wrap=not sys.stdout.isatty())
+        out.print()

@@ -1,0 +1,58 @@
+"""The options of commands that write figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slowstart import figure_style
+from slowstart.figure_style import Look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="Formats of the figures: pdf, svg or png; repeatable, or separated by commas "
+        "[default: svg,png]. Text remains text in SVG and PDF files.",
+        show_default=False,
+    ),
+]
+Width = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WIDTH",
+        help="Width of the figures, with unit: 3.3in, 8.4cm, 84mm. Panels that do not fit side by "
+        "side lie below each other [default: what the panels need].",
+        show_default=False,
+    ),
+]
+ThemeFile = Annotated[
+    str | None,
+    typer.Option(
+        "--theme",
+        metavar="FILE",
+        help="A theme of the figures (TOML): font, font_size, line_width, title, and the colour of "
+        "each label under [colors].",
+        show_default=False,
+    ),
+]
+
+
+def look(formats: Sequence[str] | None, width: str | None, theme: str | None) -> Look:
+    """The look that these options choose.
+
+    Raises:
+        InputError: One of them is not valid.
+    """
+    chosen = Look(figure_style.formats(formats or ()), figure_style.width(width))
+    if theme is None:
+        return chosen
+    from slowstart.figures import theme as figure_theme
+
+    return replace(chosen, theme=figure_theme.read(theme))

@@ -1,0 +1,284 @@
+"""The command ``slowstart validate``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowstart._native import enter_user_namespace
+from slowstart.commands.options import Json, Quiet  # noqa: TC001 (Typer reads them)
+from slowstart.errors import InputError, RunError
+from slowstart.report.progress import Meter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slowstart.fidelity.grid import Case
+    from slowstart.fidelity.runner import Job, Store
+
+EPILOG = """\b
+Examples:
+  sudo slowstart validate --quick
+  sudo slowstart validate -o fidelity
+  sudo slowstart validate -o fidelity -a cubic -a reno -n 3
+  sudo slowstart validate my-path.toml -a cubic+search --size 20MB
+  sudo slowstart validate --group staggered --group ecn -o company
+  sudo slowstart validate analyze
+  slowstart validate analyze simulated --quick
+  sudo slowstart validate analyze kernel -o table
+  slowstart validate --group all --stack linux-vm -n 10 -o company
+
+\b
+Runs the same scenarios with the simulated TCP and with the kernel's, in real time over
+emulated paths, and compares: window and time at slow-start exit, first drop and loss,
+retransmissions, times to 0.1, 1, 5 and 20 MB, RTT, goodput. The whole grid takes hours,
+--quick takes some minutes. DIR/runs keeps every finished run, so a repeated command
+resumes where it was interrupted.
+
+\b
+--group compares several flows at once: staggered (starts and RTTs differ), short (20 and
+150 connections of 30 kB to 1 MB), connections (requests and responses with think times),
+application (periodic writes beside a bulk), aqm (CoDel), ecn (CoDel, PIE, FQ-CoDel),
+pacing, or all. Each workload runs from -n random starts
+[default: 20, with --quick 6] on both stacks. Compared are the distributions of completion
+times by class, retransmissions, drops, marks, queue and Jain's index. Each error has a
+bootstrap interval, and beside it the largest difference that chance alone makes: that
+between both stacks with the runs of some starts exchanged.
+
+\b
+validate analyze makes the error table of slowstart analyze (docs/reference/analysis.md): exit
+time, exit window, reason and limits against the truth, for captures at the sender, at the
+receiver and between. It has three parts, which may be named: simulated (flows over all
+presets), held-out (senders, sizes and random numbers on which no rule was made), and kernel
+(uploads by this kernel over emulated paths, against its trace event tcp:tcp_probe; needs
+root). -o keeps the kernel's captures.
+
+\b
+Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
+"""
+STUDY = "linux-fidelity"
+_FOLDER = "fidelity"
+_QUICK_RUNS, _RUNS = 3, 5
+# Estimated from measurements on two busy cores: 464 kernel runs, which are in real time, in 50
+# minutes, and one run of each quick case in two minutes.
+_MINUTES, _MINUTES_QUICK = 130.0, 7.0
+
+
+def catalogue_entry() -> dict[str, Any]:
+    """The entry for this comparison in the list of studies."""
+    from slowstart.fidelity import grid, judge
+
+    paths = len(grid.clean()) + len(grid.disturbed())
+    algorithms = len(grid.ALGORITHMS) + len(grid.STARTUPS)
+    return {
+        "name": STUDY,
+        "document": "kernel",
+        "summary": "Validates the simulated TCP against the running kernel (slowstart validate; "
+        "needs root).",
+        "claims": judge.CLAIMS,
+        "experiments": ["grid"],
+        "runs": 2 * paths * algorithms * _RUNS,
+        "minutes": _MINUTES,
+        "minutes_quick": _MINUTES_QUICK,
+    }
+
+
+def validate(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH...", help="Presets, trace:FILE, or path files, instead of "
+                       "the grid.", show_default=False),
+    ] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
+                     help="An algorithm; repeatable [default: those of the grid that this kernel "
+                     "has]."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few paths, three runs each.")] = False,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Only paths with a fixed rate and without random loss.")
+    ] = False,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="GROUP", show_default=False,
+                     help="Several flows instead of the grid: staggered, short, "
+                     "connections, application, aqm, ecn, pacing, or all; repeatable."),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option("-n", "--runs", metavar="N", min=1, show_default=False,
+                     help="Runs of each case on each stack [default: 5, with --quick 3; with "
+                     "--group 20 and 6]."),
+    ] = None,
+    size: Annotated[
+        str, typer.Option(metavar="SIZE", help="With PATH, the size of each flow, in whole MB.")
+    ] = "20 MB",
+    stack: Annotated[
+        str, typer.Option(metavar="STACK", help="The kernel to compare with: linux or linux-vm.")
+    ] = "linux",
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="DIR", show_default=False,
+                     help="Folder for the runs and the report [default: fidelity]; with analyze, "
+                     "for result.json and the kernel's captures and logs [default: none]."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Validate the simulated TCP against the Linux kernel over a grid of paths.
+
+    ``validate analyze`` validates ``slowstart analyze`` on connections whose start-up is known.
+    """
+    if paths and paths[0] == "analyze":
+        if algorithm or clean or group:
+            raise InputError("validate analyze has its own paths and algorithms")
+        from slowstart.commands import validate_analyze as analysis_validation
+
+        analysis_validation.validate(
+            paths[1:], quick=quick, runs=runs, output=output, as_json=as_json, quiet=quiet
+        )
+        return
+    output = output or _FOLDER
+    if stack == "linux":
+        # Before the import below, whose libraries start threads: a process with threads cannot
+        # enter a user namespace.
+        with contextlib.suppress(InputError):  # check_linux reports it better
+            enter_user_namespace()
+    from slowstart.fidelity import compare, edges, grid, page, runner
+
+    folder = Path(output)
+    _check_folder(folder)
+    if stack not in runner.KERNELS:
+        raise InputError(f"--stack {stack}: use one of {', '.join(runner.KERNELS)}")
+    if group:
+        if paths or algorithm or clean:
+            raise InputError(
+                "--group has its own paths and algorithms: leave out PATH, -a, --clean"
+            )
+        from slowstart.commands import validate_groups as group_command
+
+        group_command.validate(
+            group_command.chosen_groups(group),
+            stack,
+            runs or (group_command.STARTS_QUICK if quick else group_command.STARTS),
+            folder,
+            as_json=as_json,
+            quiet=quiet,
+            say=_complain,
+        )
+        return
+    if paths:
+        chosen = [grid.given(each, size) for each in paths]
+    else:
+        chosen = grid.quick() if quick else grid.clean() + ([] if clean else grid.disturbed())
+    named = algorithm or [*grid.ALGORITHMS, *([] if quick else grid.STARTUPS)]
+    usable = _usable(chosen[0], named, stack, asked=algorithm is not None)
+    cases = [grid.Case(path, each) for path in chosen for each in usable]
+    count = runs or (_QUICK_RUNS if quick else _RUNS)
+    older = runner.has_older_receiver(stack)
+    jobs = [
+        runner.Job(case, each, number, older)
+        for each in ("simulated", stack)
+        for number in range(count)
+        for case in cases
+    ]
+    jobs += [
+        runner.Job(near, "simulated", 0, older) for case in cases for near in edges.neighbours(case)
+    ]
+    with runner.Store(folder) as store:
+        with Meter("running", quiet=quiet) as meter:
+            runner.run_all(jobs, store, meter, _complain)
+        finished = {
+            (case, which): _finished(
+                store, [runner.Job(case, which, number, older) for number in range(count)]
+            )
+            for case in cases
+            for which in ("simulated", stack)
+        }
+        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0, older)))
+
+    def load(case: Case, which: str) -> list[dict[str, Any]]:
+        return finished[case, which]
+
+    differences = compare.compare(cases, load, stack, found)
+    if not differences:
+        raise RunError(
+            "every run on the kernel failed the emulator's timing self-check on this machine"
+        )
+    left_out = sum(not run["valid"] for case in cases for run in load(case, stack))
+    facts = {
+        "stack": stack,
+        "kernel": runner.kernel_name(stack),
+        "machine": platform.machine(),
+        "paths": len(chosen),
+        "algorithms": usable,
+        "cases": len(cases),
+        "runs": count,
+        "quick": quick,
+        "left_out": left_out,
+        "knife_edges": [
+            {
+                "case": each.case.name,
+                "rates": [1.0, *edges.FACTORS],
+                "exits_s": each.exits_s,
+                "windows": each.windows,
+            }
+            for each in found.values()
+        ],
+    }
+    written = page.write(folder, differences, load, facts)
+    if as_json:
+        document = json.dumps(page.document(differences, facts), indent=2, allow_nan=False)
+        sys.stdout.write(document + "\n")
+    elif not quiet:
+        page.show(differences, left_out, os.path.relpath(written))
+
+
+def _usable(path: Any, named: Sequence[str], stack: str, *, asked: bool) -> list[str]:
+    """The algorithms that the kernel can run; others are reported, or an error if asked for."""
+    from slowstart.fidelity import grid, runner
+
+    usable = []
+    for each in named:
+        try:
+            runner.check(grid.Case(path, each), stack)
+        except InputError as error:
+            if asked:
+                raise
+            if not _about_algorithm(error):
+                raise
+            _complain(f"{each} is left out: {error}")
+            continue
+        usable.append(each)
+    return usable
+
+
+def _about_algorithm(error: InputError) -> bool:
+    """Whether the kernel lacks an algorithm, as opposed to the machine lacking something."""
+    return str(error).startswith("flow ")
+
+
+def _finished(store: Store, jobs: list[Job]) -> list[dict[str, Any]]:
+    runs = ((job.run, store.load(job)) for job in jobs)
+    return [{**run, "run": number} for number, run in runs if run is not None]
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"-o {folder} is not a folder: name a new one")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "runs").is_dir():
+        raise InputError(
+            f"the folder -o {folder} holds something other than such a result: name a new folder"
+        )
+
+
+def _complain(sentence: str) -> None:
+    sys.stderr.write(f"slowstart: {sentence}\n")

@@ -1,0 +1,1 @@
+"""What a run shows: tables, words, figures and the self-contained HTML page."""

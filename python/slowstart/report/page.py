@@ -1,0 +1,176 @@
+"""Writes a result's tables and figures as a single self-contained HTML file."""
+
+from __future__ import annotations
+
+import base64
+import platform
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from slowstart import __version__
+from slowstart.figures import colors
+from slowstart.report import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from slowstart import Scenario
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with its name and its caption."""
+
+    name: str
+    path: str | None
+    """The path that it shows; ``None`` for all paths."""
+    caption: str
+    svg: bytes
+    """The picture itself."""
+    narrow: bytes | None = None
+    """The same with panels below each other, for narrow screens; ``None`` if that is no different.
+    """
+
+    def shown(self) -> tuple[str, str, str, str | None]:
+        """What the page needs: name, caption, and data URLs of both pictures."""
+        narrow = None if self.narrow is None else data_url(self.narrow)
+        return self.name, self.caption, data_url(self.svg), narrow
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the report says about start-ups, by path."""
+
+    words: Mapping[str, Sequence[str]]
+    rows: Mapping[str, Sequence[Sequence[tables.Cell]]]
+    columns: Sequence[tables.Column]
+
+
+def slug(name: str) -> str:
+    """``name`` as a file name of letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", tables.short(name)).strip("-") or "path"
+
+
+def inline(folder: Path, name: str) -> str:
+    """The figure saved as ``name.svg``, as a data URL."""
+    return data_url((folder / f"{name}.svg").read_bytes())
+
+
+def data_url(svg: bytes) -> str:
+    """An SVG picture as a data URL."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def render(template: str, **values: object) -> str:
+    """Renders one of this package's templates; an undefined name is an error."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("slowstart"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template(template).render(**values)
+
+
+def write(
+    folder: Path,
+    overview: Mapping[str, Any],
+    scenarios: Sequence[Scenario],
+    drawings: Sequence[Drawing],
+    notes: Sequence[str],
+    block: Block,
+    kernel: str | None,
+) -> None:
+    """Writes ``report.html`` to ``folder``, with its figures.
+
+    Args:
+        folder: The folder of the report.
+        overview: The overview of the result; see :mod:`slowstart.report.tables`.
+        scenarios: The scenarios that ran.
+        drawings: The figures, in order.
+        notes: Sentences about excluded runs and omitted figures.
+        block: The words and tables about the start-ups.
+        kernel: The kernel that ran them, if one did.
+    """
+    paths = {each.path: each.resolved["path"] for each in scenarios}
+    groups = tables.by_path(overview["summary"])
+    measured = list(dict.fromkeys(row["path"] for row in overview["paths"]))
+    names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
+    styles = colors.styles(names)
+    shown = tables.columns(overview["summary"])
+    background = tables.traffic_by_path(overview)
+    responses = tables.responses_by_path(overview)
+    networks = tables.networks_by_path(overview)
+
+    def cells(summary: dict[str, Any]) -> list[tables.Cell]:
+        full = tables.row(summary)
+        return [full[place] for place in shown]
+
+    sections = [
+        {
+            "title": tables.short(path),
+            "summary": paths[path]["summary"],
+            "facts": tables.describe(paths[path]),
+            "networks": networks.get(path, []),
+            "words": block.words.get(path, []),
+            "startups": block.rows.get(path, []),
+            "traffic": background.get(path, []),
+            "responses": responses.get(path, []),
+            "rows": [(styles[row["name"]].color, cells(row)) for row in groups.get(path, [])],
+            "figures": [each.shown() for each in drawings if each.path == path],
+        }
+        for path in measured
+    ]
+    # All have the same seeds; a path on which nothing is random has one run.
+    any_of_them = max(scenarios, key=lambda each: each.runs)
+    page = render(
+        "report.html.j2",
+        version=__version__,
+        columns=[tables.COLUMNS[place] for place in shown],
+        sections=sections,
+        figures=[each.shown() for each in drawings if each.path is None],
+        network_columns=tables.NETWORK_COLUMNS if networks else (),
+        traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
+        response_columns=tables.RESPONSE_COLUMNS if responses else (),
+        startup_columns=block.columns if block.rows else (),
+        notes=notes,
+        names=names or list(dict.fromkeys(row["name"] for row in overview["traffic"])),
+        titles=[tables.short(path) for path in measured],
+        flows=_flows(scenarios),
+        linux=kernel is not None,
+        kernel=kernel,
+        seeds=(any_of_them.seed, any_of_them.seed + any_of_them.runs - 1),
+        runs=any_of_them.runs,
+    )
+    (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def kernel(inside: str | None) -> str:
+    """Describes the kernel that ran: the one ``inside`` a virtual machine, or this machine's."""
+    return f"{inside} in a virtual machine, in virtual time" if inside else platform.release()
+
+
+def _flows(scenarios: Sequence[Scenario]) -> str:
+    """Describes the flows, if all have the same settings."""
+    flows = [flow for each in scenarios for flow in each.resolved["flows"]]
+    if not flows:
+        return "Connections as in the scenario"
+    amounts = {(flow["size_bytes"], flow["duration_s"]) for flow in flows}
+    windows = {flow["initial_window_segments"] for flow in flows}
+    paced = {flow["pacing"] for flow in flows}
+    if len(amounts) > 1 or len(windows) > 1 or len(paced) > 1:
+        return "Flows as in the scenario"
+    size, duration = next(iter(amounts))
+    words = []
+    if size is not None:
+        words.append(f"Transfers of {tables.size(size)}")
+    if duration is not None:
+        words.append(f"{tables.seconds(duration)} of sending")
+    words.append(f"initial window {next(iter(windows))} segments")
+    words.append("paced" if next(iter(paced)) else "not paced")
+    return ", ".join(words)

@@ -1,0 +1,201 @@
+"""Draws the figures of a saved result again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from slowstart import plots
+from slowstart.errors import InputError
+from slowstart.figures import exchanges as exchange_plots
+from slowstart.figures import networks as network_plots
+from slowstart.report import page as report
+from slowstart.report import tables
+from slowstart.report.artifacts import BY_SIZE, facts, pages
+from slowstart.store.output import RESULT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from matplotlib.figure import Figure
+
+    Drawn = Iterator[tuple[str, Figure]]
+
+
+class Saved:
+    """The folder of a result of ``compare`` or ``run``.
+
+    Raises:
+        InputError: It is not such a folder.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        try:
+            self.document = json.loads((self.folder / RESULT).read_bytes())
+            scenario = self.document["scenario"]
+            self.summary: list[dict[str, Any]] = self.document["summary"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise InputError(
+                f"{folder} is not the folder of a result: write one with compare or run, -o DIR"
+            ) from None
+        self.scenarios: list[dict[str, Any]] = scenario.get("scenarios", [scenario])
+        self.names = list(dict.fromkeys(row["name"] for row in self.summary))
+        self.paths = {each["path"]["name"]: each["path"] for each in self.scenarios}
+
+    def table(self, file: str, why: str) -> pl.DataFrame:
+        """A table of the result.
+
+        Raises:
+            InputError: The folder does not have it, because ``why``.
+        """
+        place = self.folder / file
+        if not place.is_file():
+            raise InputError(f"{self.folder} has no {file}: {why}")
+        try:
+            return pl.read_parquet(place) if file.endswith(".parquet") else pl.read_csv(place)
+        except (pl.exceptions.PolarsError, OSError):
+            raise InputError(f"{place} is not a table") from None
+
+
+def _short(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(
+        pl.col("path").map_elements(tables.short, return_dtype=pl.String, skip_nulls=True)
+    )
+
+
+def _paged(name: str, table: pl.DataFrame, draw: Callable[[pl.DataFrame], Figure]) -> Drawn:
+    for called, some in pages(name, table["path"].to_list()):
+        yield called, draw(table.filter(pl.col("path").is_in(some)))
+
+
+def _evolution(saved: Saved) -> Drawn:
+    why = "make the result with --traces, which keeps the time series"
+    flow_traces = saved.table("flow_traces.parquet", why)
+    link_traces = saved.table("link_traces.parquet", why)
+    flows = saved.table("flows.parquet", "it is incomplete")
+    for name, path in saved.paths.items():
+        columns = []
+        for scenario in saved.scenarios:
+            if scenario["path"]["name"] != name:
+                continue
+            called = [flow["name"] for flow in scenario["flows"]]
+            algorithms = [flow["algorithm"] for flow in scenario["flows"]]
+            here = (pl.col("path") == name) & pl.col("algorithm").is_in(algorithms)
+            mine = flows.filter(here)
+            if mine.is_empty():
+                continue
+            first = pl.col("run") == mine["run"][0]
+            words = [" ".join(called), " ".join(dict.fromkeys(called))]
+            links = first & (pl.col("path") == name) & pl.col("flows").is_in(words)
+            columns.append(
+                plots.Evolution(
+                    called[0] if len(set(called)) == 1 else scenario["name"],
+                    mine.filter(first).to_dicts(),
+                    flow_traces.filter(here & first),
+                    link_traces.filter(links),
+                )
+            )
+        many = plots.columns_on_a_page()
+        for number, begin in enumerate(range(0, len(columns), many), 1):
+            suffix = f"-{number}" if number > 1 else ""
+            part = columns[begin : begin + many]
+            figure = plots.evolution(facts(path), part, saved.names)
+            yield f"evolution-{report.slug(name)}{suffix}", figure
+
+
+def _completion(saved: Saved) -> Drawn:
+    why = "only simulated comparisons (slowstart compare) have it"
+    table = saved.table(BY_SIZE, why)
+    numeric = [each for each in table.columns if each not in ("path", "name", "runs")]
+    table = table.with_columns(pl.col(each).cast(pl.Float64) for each in numeric)
+    runs = int(table["runs"][0])
+    yield from _paged(
+        "completion-by-size",
+        table,
+        lambda part: plots.completion_by_size(part, saved.names, runs),
+    )
+
+
+def _distributions(saved: Saved) -> Drawn:
+    table = _short(saved.table("flows.parquet", "it is incomplete"))
+    if table.is_empty():
+        raise InputError(f"{saved.folder} has no flows, whose distributions could be drawn")
+    yield from _paged("distributions", table, lambda part: plots.distributions(part, saved.names))
+
+
+def _exit_shares(saved: Saved) -> Drawn:
+    rows = [
+        {**row, "path": tables.short(row["path"])}
+        for row in saved.summary
+        if tables.has_exit_classes(row)
+    ]
+    if not rows:
+        raise InputError(f"{saved.folder} has no path with a bottleneck, by which exits are judged")
+    for called, some in pages("exit-shares", [row["path"] for row in rows]):
+        yield called, plots.exit_shares([row for row in rows if row["path"] in some], saved.names)
+
+
+def _exit_cost(saved: Saved) -> Drawn:
+    why = "only simulated comparisons of transfers (slowstart compare --size) have it"
+    table = saved.table("exit_cost.csv", why)
+    numbers = [each for each in table.columns if each.startswith("cost_")]
+    table = table.with_columns(pl.col(each).cast(pl.Float64) for each in numbers)
+    table = _short(table.drop_nulls("cost_s"))
+    if table.is_empty():
+        raise InputError(f"{saved.folder} has no transfer that completed, so no cost of an exit")
+    yield from _paged("exit-cost", table, lambda part: plots.exit_cost(part, saved.names))
+
+
+def _network(saved: Saved) -> Drawn:
+    why = "only results over ad-hoc networks and constellations have it"
+    table = saved.table("networks.parquet", why)
+    for path in table["path"].unique(maintain_order=True):
+        figure = network_plots.totals(table.filter(pl.col("path") == path))
+        yield f"network-{report.slug(path)}", figure
+
+
+def _exchange(
+    kind: str, table: str, draw: Callable[[pl.DataFrame], Figure]
+) -> Callable[[Saved], Drawn]:
+    def drawn(saved: Saved) -> Drawn:
+        why = "only scenarios whose traffic measures it have it"
+        yield from _paged(kind, _short(saved.table(f"{table}.parquet", why)), draw)
+
+    return drawn
+
+
+KINDS: dict[str, Callable[[Saved], Drawn]] = {
+    "evolution": _evolution,
+    "completion": _completion,
+    "distributions": _distributions,
+    "exit-shares": _exit_shares,
+    "exit-cost": _exit_cost,
+    "network": _network,
+    "response-times": _exchange("response-times", "responses", exchange_plots.response_times),
+    "response-distributions": _exchange(
+        "response-distributions", "epochs", exchange_plots.response_cdfs
+    ),
+    "queues": _exchange("queues", "queues", exchange_plots.queues),
+}
+"""By the name of a figure: what draws it from a saved result, on one or several pages."""
+
+
+def redraw(result: str, kinds: list[str], folder: Path) -> list[str]:
+    """Draws figures of the result in a folder in the current look; returns their files' names.
+
+    Raises:
+        InputError: A kind is unknown, or the result does not have its data.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(f"there is no figure {kind!r}: use {', '.join(KINDS)}")
+    saved = Saved(result)
+    made = []
+    for kind in dict.fromkeys(kinds):
+        for name, figure in KINDS[kind](saved):
+            made += [each.name for each in plots.write(figure, folder, name)]
+    return made

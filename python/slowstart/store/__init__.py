@@ -1,0 +1,1 @@
+"""Files: finished runs, archives, exports and whole-or-absent output."""
