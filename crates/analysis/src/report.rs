@@ -267,11 +267,12 @@ pub struct Connection {
     pub handshake: Handshake,
     /// Payload of the data's sender, every byte counted once.
     pub bytes: u64,
-    /// Its data segments, retransmissions included.
+    /// Its data segments, retransmissions included; 0 for a log that does not have the MSS.
     pub segments: u64,
     /// All packets, from sender to receiver and back.
     pub packets: [u64; 2],
-    /// Largest payload of a segment on the wire; a capture before segmentation shows larger ones.
+    /// Largest payload of a segment on the wire; a capture before segmentation shows larger ones. 0
+    /// for a log that does not have it.
     pub largest_segment_bytes: u32,
     /// Retransmissions.
     pub retransmissions: Retransmissions,
