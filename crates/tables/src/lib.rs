@@ -10,6 +10,9 @@
 extern crate alloc;
 
 mod macros;
+mod support;
+
+pub use support::{Held, Lack, Stack};
 
 use alloc::string::String;
 
@@ -114,6 +117,8 @@ pub struct Key {
     pub resolved: &'static str,
     /// Whether the resolved form has it only if it is not the default.
     pub only_if_said: bool,
+    /// Whether every stack supports it; otherwise those that declare it ([`Stack`]).
+    pub everywhere: bool,
 }
 
 /// The value of a key that the file does not give.
@@ -273,6 +278,7 @@ impl Key {
             doc,
             resolved: "",
             only_if_said: false,
+            everywhere: false,
         }
     }
 
@@ -308,6 +314,16 @@ impl Key {
     pub const fn usually(self, words: &'static str) -> Self {
         Self {
             usual: Usual::Words(words),
+            ..self
+        }
+    }
+
+    /// Every stack supports it, and all keys of its table: a part that all stacks share, such as a
+    /// link, implements it.
+    #[must_use]
+    pub const fn everywhere(self) -> Self {
+        Self {
+            everywhere: true,
             ..self
         }
     }

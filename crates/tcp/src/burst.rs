@@ -2,6 +2,11 @@
 //! `tcp_cwnd_test`, `tcp_tso_should_defer`).
 //!
 //! The segments of a burst share a send time, as the segments of one TSO packet do.
+//!
+//! ## Deviations
+//!
+//! - Linux sends early if the data that was written by one call ends within the windows and more
+//!   data follows. Here the boundaries of the calls are unknown.
 
 use units::{Duration, Instant, Rate};
 
@@ -96,13 +101,15 @@ pub(crate) struct Deferral {
     pub(crate) now: Instant,
     /// When the sender last sent, on the pacing clock.
     pub(crate) last_sent: Instant,
-    /// Bytes that both windows permit, and the full size of the smaller window.
+    /// Bytes that both windows permit, whether or not there is so much data, and the full size of
+    /// the smaller window.
     pub(crate) limit: u64,
     pub(crate) window: u64,
     /// A full burst in bytes.
     pub(crate) full: u64,
-    /// Bytes that wait to be sent.
+    /// Bytes that wait to be sent, and whether a FIN ends them.
     pub(crate) unsent: u64,
+    pub(crate) has_fin: bool,
     /// When the lowest segment in flight was sent, if there is one.
     pub(crate) head_sent: Option<Instant>,
     pub(crate) srtt: Duration,
@@ -115,8 +122,7 @@ impl Deferral {
         if self.now.saturating_since(self.last_sent) > PATIENCE {
             return false;
         }
-        // The windows permit a full burst, or everything that the application has written.
-        if self.limit >= self.full || self.limit >= self.unsent {
+        if self.limit >= self.full {
             return false;
         }
         if self.limit >= self.window / WINDOW_DIVISOR {
@@ -126,7 +132,9 @@ impl Deferral {
             return false;
         };
         let expected_in = (head_sent + self.srtt).saturating_since(self.now);
-        expected_in <= PATIENCE.min(self.srtt / 2)
+        // The end of what the application has written waits too, because more may follow, unless
+        // the windows permit all of it and a FIN.
+        expected_in <= PATIENCE.min(self.srtt / 2) && (self.limit <= self.unsent || !self.has_fin)
     }
 }
 
@@ -138,6 +146,38 @@ mod tests {
     use units::Bytes;
 
     use crate::pacing::window_rate;
+
+    /// One segment of 1,000 bytes in flight, whose ACK is due now, and a full burst of four.
+    const DEFERRAL: Deferral = Deferral {
+        now: Instant::from_millis(100),
+        last_sent: Instant::from_millis(100),
+        limit: 2_000,
+        window: 20_000,
+        full: 4_000,
+        unsent: 9_000,
+        head_sent: Some(Instant::ZERO),
+        srtt: Duration::from_millis(100),
+        has_fin: false,
+    };
+
+    #[test]
+    fn the_windows_decide_and_not_the_data() {
+        let waits = |limit, unsent, has_fin| {
+            let deferral = Deferral {
+                limit,
+                unsent,
+                has_fin,
+                ..DEFERRAL
+            };
+            deferral.should_wait()
+        };
+        // 1,627 bytes: a full burst that the windows permit does not wait for more data.
+        assert!(!waits(4_000, 1_627, false) && waits(3_999, 1_627, false));
+        // Exactly what the windows permit waits. With less data, a FIN ends the wait.
+        assert!(waits(2_000, 2_000, false) && waits(2_000, 2_000, true));
+        assert!(waits(2_000, 1_999, false) && !waits(2_000, 1_999, true));
+        assert!(waits(2_000, 9_000, true));
+    }
 
     proptest! {
         /// A full burst that is remembered is the one that would be computed.

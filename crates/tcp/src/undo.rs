@@ -64,8 +64,8 @@ impl Undo {
     }
 
     /// The receiver reports `duplicates` that end at `end`.
-    pub(crate) fn on_dsack(&mut self, end: u64, duplicates: u32, prior_una: u64) {
-        let counts = self.marker.is_some_and(|marker| end > marker) && end <= prior_una;
+    pub(crate) fn on_dsack(&mut self, end: u64, duplicates: u32) {
+        let counts = self.marker.is_some_and(|marker| end > marker);
         if let (true, Some(left)) = (counts, &mut self.retransmissions) {
             *left = left.saturating_sub(duplicates);
         }

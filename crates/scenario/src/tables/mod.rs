@@ -24,15 +24,16 @@ pub(crate) use queue::AQM;
 pub(crate) use traffic::{TRAFFIC, TRAFFIC_SETTINGS};
 
 /// A list of keys: `"key": kind, how "default", "What it means.";`, where `how` is `needed` (with an
-/// example), `sometimes` (with an example and words), `is` (a value), or `or` (words about it).
+/// example), `sometimes` (with an example and words), `is` (a value), or `or` (words about it). Behind
+/// the meaning, `everywhere` says that every stack supports the key.
 macro_rules! keys {
-    ($( $key:literal: $kind:expr, $how:ident $($usual:literal)+, $doc:literal; )*) => {
+    ($( $key:literal: $kind:expr, $how:ident $($usual:literal)+, $doc:literal $($where:ident)?; )*) => {
         &[ $( tables::Key::new(
             $key,
             $kind,
             $crate::tables::usual!($how $($usual)+),
             $doc,
-        ), )* ]
+        )$(.$where())?, )* ]
     };
 }
 

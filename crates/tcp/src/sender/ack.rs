@@ -360,8 +360,8 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`. Returns the start of a segment that was SACKed
-    /// before and has arrived again: its original was late.
+    /// Linux `tcp_dsack_seen`, `tcp_check_dsack` and the D-SACK part of `tcp_sacktag_one`. Returns
+    /// the start of a segment that was SACKed before and has arrived again: its original was late.
     fn take_dsack(&mut self, start: u64, end: u64, facts: &mut AckFacts) -> Option<u64> {
         if start >= end || end > self.snd_nxt {
             return None;
@@ -387,13 +387,14 @@ impl Sender {
         if !self.is_fack() {
             facts.duplicates = duplicates;
         }
-        if start < self.snd_una {
-            self.undo
-                .on_dsack(end, duplicates, facts.prior_una.max(self.snd_una));
+        // The sender has forgotten the segments below the last ACK, so every duplicate counts. Above
+        // it, only a segment that was retransmitted counts: the network made the other duplicates.
+        if end <= facts.prior_una {
+            self.undo.on_dsack(end, duplicates);
             return None;
         }
-        let duplicate = self.board.take_duplicate(start, end);
-        self.undo.on_dsack(end, duplicate.retransmitted, end);
+        let duplicate = self.board.take_duplicate(start.max(facts.prior_una), end);
+        self.undo.on_dsack(end, duplicate.retransmitted);
         duplicate.low
     }
 

@@ -123,7 +123,7 @@ impl Sender {
             self.smss(),
             (LEAST_SEGMENTS, self.config.tso_segments),
         );
-        if limit < full && self.defers(now, limit, full, (left, usable)) {
+        if limit < full && self.defers(now, full, (left, usable)) {
             return false;
         }
         self.pass.begin_new(limit.min(full));
@@ -150,7 +150,7 @@ impl Sender {
         if self.config.tso_segments > 1 {
             let full = self.full_burst();
             let steered = self.pacer.is_spread() && self.is_steered;
-            if limit < full && !steered && self.defers(now, limit, full, (left, usable)) {
+            if limit < full && !steered && self.defers(now, full, (left, usable)) {
                 return false;
             }
             burst = limit.min(full);
@@ -244,29 +244,28 @@ impl Sender {
         )
     }
 
-    /// Linux `tcp_tso_should_defer`: whether `limit` segments wait for a full burst. The windows
-    /// permit `left` segments and `usable` bytes.
+    /// Linux `tcp_tso_should_defer`: whether less than a burst of `full` segments waits. The windows
+    /// permit `left` segments and `usable` bytes. A single segment never waits here.
     #[inline(always)]
-    fn defers(&mut self, now: Instant, limit: u32, full: u32, windows: (u32, u64)) -> bool {
-        if matches!(self.phase, Phase::Recovery | Phase::Loss) {
+    fn defers(&mut self, now: Instant, full: u32, (left, usable): (u32, u64)) -> bool {
+        let unsent = self.unsent();
+        if matches!(self.phase, Phase::Recovery | Phase::Loss) || unsent <= self.smss() {
             return false;
         }
-        let limit = u64::from(limit) * self.smss();
+        let permitted = u64::from(left) * self.smss();
         let deferral = Deferral {
             now,
             last_sent: self.pacer.clock(self.validation.last_sent()),
-            limit,
+            limit: permitted.min(usable),
             window: self.window().cwnd.get().min(self.peer_window.advertised()),
             full: u64::from(full) * self.smss(),
-            unsent: self.unsent(),
+            unsent,
+            has_fin: self.stream.is_closed(),
             head_sent: self.board.head().map(|head| head.sent),
             srtt: self.rtt.srtt().unwrap_or_default(),
         };
         let waits = deferral.should_wait();
-        // The windows are compared in bytes: the unusable remainder of the receive window does not
-        // make the congestion window the smaller one.
-        let (left, usable) = windows;
-        if waits && u64::from(left) * self.smss() < usable {
+        if waits && permitted < usable && permitted <= unsent {
             self.pass.defer();
         }
         waits
@@ -356,8 +355,9 @@ impl Sender {
             is_deferred,
             sets_timer,
         } = self.pass.end();
+        // Without data to send, Linux does not call `tcp_write_xmit`: the window limits nothing.
         let is_limited = is_deferred || !self.has_cwnd_left();
-        if sent > 0 || is_limited {
+        if sent > 0 || is_limited && self.unsent() > 0 {
             self.validate_window(now, is_limited);
         }
         if sent > 0 && self.schedule_probe(now, false) {

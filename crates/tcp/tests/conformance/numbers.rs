@@ -1,6 +1,7 @@
 //! Numbers computed from the formulas of PRR, RACK and the tail loss probe, checked at the sender.
 
 use congestion::Phase;
+use units::Instant;
 
 use crate::script::{Script, Setup};
 
@@ -367,5 +368,52 @@ fn idle_periods_halve_the_window() {
         assert_eq!(script.sender.rto().as_millis(), 300);
         // Idle time counts from the last segment sent, 100 ms before the last ACK.
         script.at(200 + idle).write(1).expect_cwnd(window);
+    }
+}
+
+/// One segment and no more data. The timeout of 300 ms (after the probe, 300 + 300) cuts the window
+/// to 1, which the one segment fills; but with nothing to send, nothing was limited. The ACK of the
+/// original undoes the cut, and 10 does not grow, because the largest flight was 1 and 10 is not
+/// below twice that.
+#[test]
+fn a_sender_without_data_is_not_limited_by_a_window_that_a_timeout_cut() {
+    let mut script = Script::new(Setup::default());
+    script.write(1).expect_new(1);
+    script.at(650).expect_cwnd(1);
+    assert_eq!(script.take_departures(), [300_000, 600_000]);
+    script.at(700).echo(0).ack(1).expect_cwnd(10);
+    // With a second segment to send, the same window did limit it: 10 and the segment acknowledged.
+    let mut script = Script::new(Setup::default());
+    script.write(1).expect_new(1);
+    script.at(350).expect_retransmitted(&[0]);
+    script.at(650).expect_retransmitted(&[0]).write(1);
+    script.expect_nothing().expect_cwnd(1);
+    script.at(700).echo(0).ack(1).expect_cwnd(11);
+}
+
+/// Twelve segments and 1,627 bytes. Each of the first ACKs frees two segments, which are a full
+/// burst. What is left for the second burst is less, and leaves all the same.
+#[test]
+fn a_full_burst_that_the_windows_permit_does_not_wait_for_more_data() {
+    let mut script = Script::new(Setup::default());
+    script.write(12).expect_new(10).at(100);
+    script.sender.write(Instant::from_millis(201), 1_627);
+    script.ack(1).expect_new(2);
+    script.ack(2);
+    assert_eq!(script.take_departures(), [100_000, 100_000]);
+    assert_eq!(script.sender.stats().bytes_sent, 13_627);
+}
+
+/// Undo: the ACK that ends a recovery carries a DSACK. It proves the retransmission unnecessary only
+/// if it reports the retransmitted segment (0). Segment 3 was sent once: the network duplicated it.
+#[test]
+fn a_packet_that_the_network_duplicated_undoes_nothing() {
+    for (duplicate, ssthresh) in [((0, 1), None), ((3, 4), Some(7))] {
+        let mut script = Script::new(Setup::default());
+        script.write(10).expect_new(10).at(110);
+        script.sack(0, &[(1, 4)]).expect_retransmitted(&[0]);
+        script.expect_ssthresh(Some(7)).at(210);
+        script.sack(10, &[duplicate]).expect_phase(Phase::Open);
+        script.expect_ssthresh(ssthresh);
     }
 }
