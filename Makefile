@@ -5,7 +5,8 @@
 #   make test                         run every check except those of test-kernel
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
-#   make guest                        build the program for slowstart --stack linux-vm (x86-64)
+#   make guest                        build the program for slowstart --stack linux-vm (x86-64);
+#                                     the next make demo or make test installs it
 #   make wheel [PGO=yes|no]           build the wheel in dist with profile-guided optimization
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
 #   make bench BASE=COMMIT            speed of the working tree relative to a commit, alternating
@@ -36,6 +37,9 @@ endif
 endif
 # A test without a verdict writes a note to this file, and .ci/not-judged counts the notes.
 export SLOWSTART_NOT_JUDGED ?= $(CURDIR)/target/not-judged.txt
+# The parts of `make test` write their times to this file, and .ci/timed prints them.
+export SLOWSTART_TIMES ?= $(CURDIR)/target/times.txt
+TIMED := .ci/timed
 # The largest number of tests in which the host may stall; no limit if empty.
 NOT_JUDGED_LIMIT ?=
 # The extension module links only inside a Python interpreter, so cargo test excludes it.
@@ -43,17 +47,17 @@ RUST := --workspace --exclude slowstart-python
 
 # The package includes the kernel programs if they can be built (bpf/README.md). A build without an
 # optional part prints one line about it, as `slowstart kernel` and `slowstart vm` do later.
-PIP = if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
-	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--features bpf"; \
+PIP = export MATURIN_PEP517_ARGS="--profile checkout"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
+	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--profile checkout --features bpf"; \
 	else echo "Building without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
-	$(if $(GUEST),command -v qemu-system-x86_64 >/dev/null || \
-	  echo "--stack linux-vm will not work: it needs qemu-system-x86";) \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The program inside the virtual machine (slowstart vm) is static, and built only where it can run.
+# The demo does without: it is one third of the build. Once built, it is installed and kept current.
 ifeq ($(shell uname -sm),Linux x86_64)
 GUEST := python/slowstart/slowstart-guest
 endif
+BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
 .PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel bench clean tools rust-components
 
@@ -62,19 +66,21 @@ demo: $(VENV)/installed
 	  -n $(RUNS) -o report
 	@echo "Open $(CURDIR)/report/report.html"
 
-test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
+test: begin-times $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
 	@rm -f $(SLOWSTART_NOT_JUDGED)
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	$(TIMED) clippy cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(TIMED) "cargo doc" cargo doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check python benches
 	$(BIN)/ruff format --check python benches
-	$(BIN)/mypy
-	for each in python/slowstart/studies/folders/*/analysis.py \
-	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each || exit 1; done
-	cargo test $(RUST) --locked
-	$(BIN)/pytest
+	$(TIMED) mypy $(BIN)/mypy
+	$(TIMED) "mypy of the studies" bash -ec 'for each in python/slowstart/studies/folders/*/analysis.py \
+	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each; done'
+	$(TIMED) "build of the Rust tests" cargo test $(RUST) --locked --quiet --no-run
+	$(TIMED) "Rust tests" cargo test $(RUST) --locked
+	$(TIMED) "Python tests" $(BIN)/pytest
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
+	@$(TIMED)
 
 # Prints the rows that differ from the last run that passed here.
 snapshots: tools
@@ -83,23 +89,31 @@ snapshots: tools
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-scenario --test schema
 
-test-kernel: kernel-tools
+# The first prerequisite of `make test`, so that its table has the build.
+.PHONY: begin-times
+begin-times:
+	@mkdir -p $(dir $(SLOWSTART_TIMES)) && rm -f $(SLOWSTART_TIMES)
+
+test-kernel: kernel-tools begin-times
 	@rm -f $(SLOWSTART_NOT_JUDGED)
 	$(MAKE) -C bpf
 	cargo clippy -p slowstart-kernel -p slowstart-python --all-targets \
 	  --features slowstart-kernel/bpf,slowstart-python/bpf --locked -- -D warnings
-	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel --features bpf --locked
+	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel programs" cargo test -p slowstart-kernel --features bpf --locked
 	# The same tests as in `make test`, with the probe as their data source instead of TCP_INFO.
-	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel-stack --features bpf --locked --test stack
+	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel TCP with the probe" \
+	  cargo test -p slowstart-kernel-stack --features bpf --locked --test stack
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
+	@$(TIMED)
 
 guest: $(GUEST)
 
 python/slowstart/slowstart-guest: $(SOURCES) | tools
-	cargo rustc -p slowstart-vm --bin slowstart-guest --release --locked -- \
-	  -C target-feature=+crt-static -C strip=symbols
+	@mkdir -p target
+	$(TIMED) "build of the guest" cargo rustc -p slowstart-vm --bin slowstart-guest \
+	  --profile checkout --locked -- -C target-feature=+crt-static -C strip=symbols
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
-	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/slowstart-guest" $@
+	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/checkout/slowstart-guest" $@
 
 # PGO=yes fails if a tool is missing, PGO=no uses no profile (docs/reference/performance.md).
 PGO ?=
@@ -185,12 +199,12 @@ rust-components: tools
 $(BIN)/python: | tools
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
-$(VENV)/installed: $(SOURCES) $(GUEST) | tools $(BIN)/python
+$(VENV)/installed: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
 	@echo "Building slowstart into $(VENV) (the first build takes a few minutes)"
-	$(PIP) .
+	@$(TIMED) "build of the package" bash -eu -c '$(PIP) .'
 	@touch $@
 
-$(VENV)/installed-dev: $(SOURCES) $(GUEST) | tools $(BIN)/python
+$(VENV)/installed-dev: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
 	@echo "Building slowstart and its test tools into $(VENV) (the first build takes a few minutes)"
-	$(PIP) '.[dev]'
+	@$(TIMED) "build of the package" bash -eu -c '$(PIP) ".[dev]"'
 	@touch $@ $(VENV)/installed

@@ -60,7 +60,7 @@ def missing() -> str | None:
     if _current() is None:
         steps.append("a kernel (slowstart vm prepare)")
     if not GUEST.is_file():
-        steps.append("the guest program (make guest, before the installation)")
+        steps.append("the guest program (in a checkout: make guest, then make demo)")
     return f"--stack linux-vm needs {' and '.join(steps)}" if steps else None
 
 

@@ -10,10 +10,12 @@ mod error;
 mod held;
 mod name;
 mod parse;
+mod requirements;
 
 pub use error::{AlgorithmError, Problem};
 pub use held::{CommonStartup, Held, Other, Waiting};
 pub use parse::Algorithm;
+pub use requirements::Requirements;
 
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};

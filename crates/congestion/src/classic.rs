@@ -6,7 +6,8 @@
 //! the window is kept here and nowhere else.
 //!
 //! Assumes that the transport counts whole segments: `cwnd` is a multiple of `smss` and never
-//! less than one segment.
+//! less than one segment. A transport that counts bytes credits whole segments and carries the
+//! rest to its next ACK (the contract in the crate's head).
 //!
 //! ## Deviations
 //!
@@ -20,6 +21,7 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::signal::whole;
 use crate::{
     Ack, Avoidance, Congestion, CongestionControl, CongestionKind, Decision, Established,
     ExitReason, KnownPath, Needs, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit,
@@ -172,13 +174,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
     #[inline(never)]
     fn reduce(&mut self, ack: &Ack) {
         let cwnd = match self.startup.jump_starts() {
-            Some(startup) if self.taken_over => {
-                let cwnd = startup.on_recovery_ack(ack, &self.window);
-                whole(cwnd, self.window.smss)
-            }
+            Some(startup) if self.taken_over => startup.on_recovery_ack(ack, &self.window),
             _ => self.recovery.on_ack(ack, &self.window),
         };
-        self.window.cwnd = cwnd.max(self.window.smss);
+        self.window.cwnd = whole(cwnd, self.window.smss);
     }
 
     /// Applies what the start-up wants; returns what of `delivered` is left for avoidance.
@@ -221,14 +220,6 @@ pub(crate) fn initial(initial_window: Bytes, smss: Bytes) -> Window {
         ssthresh: Bytes::MAX,
         smss,
     }
-}
-
-/// `size` in whole segments, at least one; "not yet known" stays what it is.
-fn whole(size: Bytes, smss: Bytes) -> Bytes {
-    if size == Bytes::MAX {
-        return size;
-    }
-    (smss * size.segments(smss)).max(smss)
 }
 
 impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, R> {
@@ -425,7 +416,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.taken_over = taken_over.is_some();
         if timeout {
             self.reducing = false;
-            self.window.cwnd = congestion.in_flight + self.window.smss;
+            self.window.cwnd = whole(congestion.in_flight + self.window.smss, self.window.smss);
             self.avoidance.on_timeout();
             self.startup.restart(congestion.now, congestion.snd_nxt);
         } else if let Some(reduction) = taken_over {
@@ -438,7 +429,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
                     .enter(&self.window, self.window.ssthresh, congestion.in_flight);
             self.recovery
                 .bound(self.avoidance.recovery_floor(&self.window));
-            self.window.cwnd = cwnd.max(self.window.smss);
+            self.window.cwnd = whole(cwnd, self.window.smss);
         }
     }
 
@@ -455,7 +446,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.window.ssthresh = whole(cwnd, self.window.smss).max(self.window.smss * 2);
         }
         if self.window.ssthresh != Bytes::MAX {
-            self.window.cwnd = self.recovery.on_exit(&self.window).max(self.window.smss);
+            self.window.cwnd = whole(self.recovery.on_exit(&self.window), self.window.smss);
         }
     }
 
@@ -503,6 +494,22 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             window.ssthresh = window.current_ssthresh(Phase::Open);
             window.cwnd = (window.smss * ((cwnd + used) / 2)).max(window.smss);
         }
+    }
+
+    /// As Linux `tcp_mtup_probe_success` keeps the bytes of the window; nothing below a segment
+    /// remains.
+    fn on_mtu(&mut self, _now: Instant, smss: Bytes) {
+        let from = core::mem::replace(&mut self.window.smss, smss.max(Bytes::new(1)));
+        let to = self.window.smss;
+        if from == to {
+            return;
+        }
+        self.window = self.window.in_segments_of(to);
+        self.prior_cwnd = whole(self.prior_cwnd, to);
+        if !self.prior_ssthresh.is_zero() {
+            self.prior_ssthresh = whole(self.prior_ssthresh, to).max(to * 2);
+        }
+        self.avoidance.on_mtu(from, to);
     }
 
     fn slow_start_exit(&self) -> Option<SlowStartExit> {

@@ -5,9 +5,23 @@
 //! the pacing rate. [`Classic`] makes a congestion control of three parts, which *return*
 //! decisions and never share state: a [`Startup`], an [`Avoidance`] and a [`Recovery`].
 //!
-//! Every interface speaks of bytes. Linux counts segments, so the Linux-like transport of this
-//! project reports whole multiples of `smss`, and the algorithms that are defined on segments
-//! divide at their door.
+//! ## The contract about whole segments
+//!
+//! Every interface speaks of bytes, but many algorithms are defined on segments and divide by
+//! `smss` at their door. Therefore:
+//!
+//! - [`Window::cwnd`] and [`Window::ssthresh`] are multiples of [`Window::smss`], and the window is
+//!   at least one segment. [`Classic`] rounds down what its parts decide; in flight may be any
+//!   number of bytes.
+//! - [`Ack::delivered`] and [`Sent::size`] are what the window is charged with. A transport that
+//!   counts segments, as Linux does, reports multiples of `smss`. A transport that counts bytes
+//!   reports in [`Ack::delivered`] the largest multiple of `smss` that it has not reported yet, and
+//!   carries the rest to its next ACK; otherwise each ACK would lose the part below a segment.
+//! - When the size of a full packet changes, [`CongestionControl::on_mtu`] comes before the first
+//!   event that counts in the new size.
+//!
+//! What an algorithm needs of its transport is known before a connection exists:
+//! [`Algorithm::needs`]. A transport that lacks one of these refuses the algorithm.
 //!
 //! No allocation, no floating point, no clock, no randomness.
 #![no_std]

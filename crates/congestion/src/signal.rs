@@ -60,6 +60,16 @@ impl Window {
         }
     }
 
+    /// The same bytes in whole segments of `smss`, rounded down: at least one segment, and a
+    /// threshold of at least two.
+    pub(crate) fn in_segments_of(&self, smss: Bytes) -> Self {
+        Self {
+            cwnd: whole(self.cwnd, smss),
+            ssthresh: whole(self.ssthresh, smss).max(smss * 2),
+            smss,
+        }
+    }
+
     /// The congestion window in whole segments.
     #[must_use]
     pub const fn cwnd_segments(&self) -> u64 {
@@ -76,6 +86,14 @@ impl Window {
         let cwnd = self.cwnd_segments();
         self.ssthresh.max(self.smss * (cwnd / 2 + cwnd / 4))
     }
+}
+
+/// `size` in whole segments, at least one; "not yet known" stays what it is.
+pub(crate) fn whole(size: Bytes, smss: Bytes) -> Bytes {
+    if size == Bytes::MAX {
+        return size;
+    }
+    (smss * size.segments(smss)).max(smss)
 }
 
 /// The connection is established; nothing was sent yet.

@@ -2,8 +2,8 @@
 //!
 //! Probes record events during a run in bounded memory. [`FlowResult`], [`LinkResult`] and
 //! [`RunResult`] are the results. [`document`] writes the result document (`"format": 2`), and
-//! [`tables`] the same data as Arrow tables. Times in results are seconds since the flow's SYN
-//! left, unless a field states otherwise.
+//! `tables` (a feature) the same data as Arrow tables. Times in results are seconds since the
+//! flow's SYN left, unless a field states otherwise.
 
 mod capacity;
 mod histogram;
@@ -16,6 +16,7 @@ mod responses;
 mod result;
 mod startup;
 mod summary;
+#[cfg(feature = "tables")]
 pub mod tables;
 mod tally;
 mod trace;

@@ -1,13 +1,16 @@
 //! Reads and writes any configuration that describes its table.
 
-use serde::ser::SerializeMap;
-use tables::{Described, Key, Kind, Usual, Value};
+use std::ops::RangeInclusive;
 
-use crate::document::Table;
+use serde::ser::SerializeMap;
+use tables::{Described, Given, Key, Kind, Usual, Value};
+
+use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::write::millis;
 
-/// Reads a table. The caller reads keys of several kinds, and then calls [`check`].
+/// Reads a table. The caller reads keys of several kinds, except lists and single values of them,
+/// and then calls [`check`].
 pub(crate) fn fill(table: &Table<'_>, config: &mut dyn Described) -> Result<(), Error> {
     fill_only(table, config, |_| true)
 }
@@ -28,7 +31,15 @@ pub(crate) fn fill_only(
             (None, _) => continue,
         };
         match key.kind {
-            Kind::Any(_) => continue,
+            Kind::Any(kinds) => {
+                let list = kinds.iter().find_map(|kind| match kind {
+                    Kind::List(_, least, most) => Some(*least as usize..=*most as usize),
+                    _ => None,
+                });
+                let Some(range) = list else { continue };
+                config.give(place, Given::List(&values(&item, range)?));
+            }
+            Kind::Text(_) => config.give(place, Given::Text(&item.words()?)),
             Kind::Table(inner) => {
                 let inner = item.table(inner)?;
                 if let Some(config) = config.inner_mut(place) {
@@ -40,6 +51,16 @@ pub(crate) fn fill_only(
         config.follow(key.name);
     }
     Ok(())
+}
+
+/// The values of a list, or the value in place of one.
+fn values(item: &Item<'_>, count: RangeInclusive<usize>) -> Result<Vec<Value>, Error> {
+    let items = item.items().unwrap_or_else(|| vec![*item]);
+    if !count.contains(&items.len()) {
+        let (least, most) = count.into_inner();
+        return Err(item.refuse(format!("expected {least} to {most} values")));
+    }
+    items.iter().map(Item::value).collect()
 }
 
 /// Refuses values that contradict each other.

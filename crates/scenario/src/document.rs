@@ -4,7 +4,7 @@ use tables::{Field, Kind, Table as Known, Usual, Value, Wrong};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::error::{Error, quoted, suggestion};
+use crate::error::{Error, nearest, quoted, suggestion};
 
 /// A file that was read.
 #[derive(Clone, Copy)]
@@ -204,6 +204,30 @@ fn names(known: &Known) -> Vec<&'static str> {
     known.keys.iter().map(|key| key.name).collect()
 }
 
+/// The longest list of keys in a message, in characters.
+const LONGEST_LIST: usize = 120;
+/// Where the keys of every table are.
+const REFERENCE: &str = "docs/reference/scenario.md";
+
+/// `its keys are ...`, or where they are if there are many.
+fn list(known: &Known) -> String {
+    let all = names(known).join(", ");
+    match all.len() <= LONGEST_LIST {
+        true => format!("its keys are {all}"),
+        false => format!("{REFERENCE} lists its keys"),
+    }
+}
+
+/// `; did you mean "x"?`, or the keys of the table if none is near.
+fn key_suggestion(unknown: &str, known: &Known) -> String {
+    let all = names(known);
+    let is_long = all.join(", ").len() > LONGEST_LIST;
+    match nearest(unknown, all.iter().copied()) {
+        None if is_long => format!("; {}", list(known)),
+        _ => suggestion(unknown, all),
+    }
+}
+
 /// Keys that were renamed.
 const RENAMED: &[(&str, &str)] = &[("helps", "router_support"), ("list", "list_flows")];
 
@@ -223,7 +247,7 @@ fn unknown_key(name: &str, known: &Known) -> String {
             }
             _ => None,
         })
-        .unwrap_or_else(|| suggestion(name, names(known)));
+        .unwrap_or_else(|| key_suggestion(name, known));
     format!("unknown key {} in {}{hint}", quoted(name), known.title)
 }
 
@@ -350,12 +374,7 @@ impl<'a> Item<'a> {
 
     /// A table.
     pub(crate) fn table(&self, known: &'static Known) -> Result<Table<'a>, Error> {
-        let expected = || {
-            self.refuse(format!(
-                "expected a table; its keys are {}",
-                names(known).join(", ")
-            ))
-        };
+        let expected = || self.refuse(format!("expected a table; {}", list(known)));
         self.as_table(known).ok_or_else(expected)?
     }
 
@@ -375,11 +394,7 @@ impl<'a> Item<'a> {
                 DeValue::Table(entries) => Table::new(self.document, known, entries, at),
                 _ => Err(self.document.error(
                     at,
-                    format!(
-                        "each entry of {} is a table; its keys are {}",
-                        self.key,
-                        names(known).join(", ")
-                    ),
+                    format!("each entry of {} is a table; {}", self.key, list(known)),
                 )),
             }
         };

@@ -108,7 +108,10 @@ pub(crate) fn suggestion<'a>(
 }
 
 /// The known word nearest to `unknown`, if any is near.
-fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    unknown: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     // Long text is not a misspelling, and the distance takes quadratic time.
     if unknown.chars().count() > 40 {
         return None;

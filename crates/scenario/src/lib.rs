@@ -21,7 +21,6 @@ mod error;
 mod file;
 mod flow;
 mod hosts;
-mod kinds;
 mod limits;
 mod link;
 mod map;
@@ -44,12 +43,10 @@ mod write;
 pub use compare::CompareOptions;
 pub use error::Error;
 pub use flow::{FindAlgorithm, find_algorithms};
-pub use kinds::KnownTraffic;
 pub use map::Map;
 pub use model::{
     Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
     LinkModel, Node, PathModel, Place, ProxyModel, Route, RouterModel, Scenario, Step, Traffic,
-    TrafficKind,
 };
 pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};
@@ -61,3 +58,4 @@ pub use schema::{known_tables, models};
 pub use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
 pub use trace_file::{read_bytes, read_text};
 pub use wireless::CloudConfig;
+pub use workload::{KnownTraffic, TrafficKind};

@@ -1,6 +1,7 @@
 //! Limits that the tables state and the readers check.
 
 use units::{Bytes, Duration};
+pub(crate) use workload::generate::keys::{ARRIVALS, MIN_INTERVAL};
 
 /// Most runs of a scenario.
 pub(crate) const MAX_RUNS: u64 = 1_000_000;
@@ -40,17 +41,9 @@ pub(crate) const MAX_PACING_SHIFT: u64 = 14;
 /// The smallest MSS is that which Linux accepts as TCP_MAXSEG.
 pub(crate) const MSS: (Bytes, Bytes) = (Bytes::new(88), Bytes::new(1448));
 pub(crate) const RECEIVE_BUFFER: (Bytes, Bytes) = (Bytes::new(2 * 1448), Bytes::new(65_535 << 14));
-/// Least time between two writes of an application, so that a run ends.
-pub(crate) const MIN_INTERVAL: Duration = Duration::from_micros(1);
-/// Most flows of one table of background traffic.
-pub(crate) const MAX_COUNT: u64 = 10_000;
 /// Most delays of a list.
 pub(crate) const MAX_DELAYS: u32 = 1_000;
-/// Least arrivals in a second (one in a day or so), and most.
-pub(crate) const ARRIVALS: (f64, f64) = (1e-5, 1e5);
 /// Longest file of connection vectors in bytes, and most connections that it may have; each takes
 /// about 250 bytes of memory.
 pub(crate) const MAX_VECTOR_FILE: u64 = 400_000_000;
 pub(crate) const MAX_VECTORS: usize = 4_000_000;
-/// Most bitrates of a video.
-pub(crate) const MAX_BITRATES: u32 = 100;

@@ -4,12 +4,12 @@
 use network::LinkConfig;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use units::{Duration, Rate};
+use workload::TrafficKind;
+use workload::kinds::{BulkTraffic, DatagramTraffic, VideoTraffic};
 
 use crate::error::Error;
 use crate::file::read_path;
-use crate::model::{
-    Direction, Ends, Flow, Hosts, Node, PathModel, Place, ProxyModel, Route, Step, TrafficKind,
-};
+use crate::model::{Direction, Ends, Flow, Hosts, Node, PathModel, Place, ProxyModel, Route, Step};
 use crate::resolved::{Cloud, Refusal, Served, Stands, limits};
 use crate::write::{map, millis};
 
@@ -73,9 +73,9 @@ impl Map {
         }
         for traffic in &self.path.traffic {
             let count = match traffic.kind {
-                TrafficKind::Bulk { count, .. }
-                | TrafficKind::Video { count, .. }
-                | TrafficKind::Datagrams { count, .. } => Some(u64::from(count)),
+                TrafficKind::Bulk(BulkTraffic { count, .. })
+                | TrafficKind::Video(VideoTraffic { count, .. })
+                | TrafficKind::Datagrams(DatagramTraffic { count, .. }) => Some(u64::from(count)),
                 _ => None,
             };
             add(

@@ -13,10 +13,11 @@ use network::{LinkConfig, QueueLimit};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Bytes, Duration, Instant, Rate};
 use wireless::CloudConfig;
+use workload::TrafficKind;
 
 use crate::model::{
     Application, Direction, Ends, Flow, FlowSettings, Hosts, LinkModel, Node, PathModel,
-    ProxyModel, RouterModel, Scenario, Traffic, TrafficKind,
+    ProxyModel, RouterModel, Scenario, Traffic,
 };
 
 /// A scenario that is written and read without loss.

@@ -1,8 +1,6 @@
 //! The resolved form of a scenario, which every result contains. The name of a number includes its
 //! unit; `null` is "no limit" or "none".
 
-mod workload;
-
 use network::router::RouterSupport;
 use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
@@ -11,13 +9,14 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tables::Described;
 use units::{Bytes, Duration, Instant, Rate};
 use wireless::CloudConfig;
+use workload::TrafficKind;
 
 use crate::access::Access;
 use crate::cloud;
 use crate::described;
 use crate::model::{
     Application, Ends, Flow, FlowSettings, Hosts, LinkModel, PathModel, ProxyModel, RouterModel,
-    Scenario, Traffic, TrafficKind,
+    Scenario, Traffic,
 };
 use crate::write::{map, millis};
 
@@ -233,54 +232,7 @@ impl Serialize for Others<'_> {
         map.serialize_entry("name", name)?;
         map.serialize_entry("kind", kind.name())?;
         map.serialize_entry("direction", direction)?;
-        let mut counted = |count: &u32, spread: &Duration| {
-            map.serialize_entry("count", count)?;
-            map.serialize_entry("spread_s", &spread.as_secs_f64())
-        };
-        match kind {
-            TrafficKind::Web {
-                arrivals_per_s,
-                mean,
-                shape,
-                cut,
-            } => {
-                map.serialize_entry("arrivals_per_s", arrivals_per_s)?;
-                map.serialize_entry("mean_bytes", &mean.get())?;
-                map.serialize_entry("shape", shape)?;
-                map.serialize_entry("cut_bytes", &cut.get())?;
-            }
-            TrafficKind::Bulk {
-                count,
-                spread,
-                size,
-            } => {
-                counted(count, spread)?;
-                map.serialize_entry("size_bytes", &size.map(Bytes::get))?;
-            }
-            TrafficKind::Video {
-                count,
-                spread,
-                segment,
-                every,
-            } => {
-                counted(count, spread)?;
-                map.serialize_entry("segment_bytes", &segment.get())?;
-                map.serialize_entry("every_s", &every.as_secs_f64())?;
-            }
-            TrafficKind::Datagrams {
-                count,
-                spread,
-                rate,
-                on,
-                off,
-            } => {
-                counted(count, spread)?;
-                map.serialize_entry("rate_bps", &rate.bits_per_sec())?;
-                map.serialize_entry("on_s", &on.as_secs_f64())?;
-                map.serialize_entry("off_s", &off.as_secs_f64())?;
-            }
-            TrafficKind::Exchanges(plan) => workload::write(&mut map, plan)?,
-        }
+        kind.write(&mut map)?;
         if connects {
             map.serialize_entry("algorithm", &flow.algorithm.to_string())?;
             described::write(&mut map, &flow.settings, |_, key| Ok(!is_shown(flow, key)))?;

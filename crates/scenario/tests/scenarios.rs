@@ -223,6 +223,9 @@ fn refusals() {
         ("seed = 99999999999999999999", "f.toml:2:1: seed = 99999999999999999999: expected a whole number from 0 to 9223372036854775807".to_owned()),
         ("run = 3", "f.toml:2:1: unknown key \"run\" in the scenario; did you mean \"runs\"?".to_owned()),
         ("zzzzzz = 3", "f.toml:2:1: unknown key \"zzzzzz\" in the scenario; known are name, summary, runs, seed, duration, time_limit, path, network, flow, traffic, hosts, node, link".to_owned()),
+        ("[[traffic]]\nkind = 'web'\nzzzzzz = 3", "f.toml:4:1: unknown key \"zzzzzz\" in [[traffic]]; docs/reference/scenario.md lists its keys".to_owned()),
+        ("[[traffic]]\nkind = 'web'\nlaod = 3", "f.toml:4:1: unknown key \"laod\" in [[traffic]]; did you mean \"load\"?".to_owned()),
+        ("flow = [3]", "f.toml:2:9: each entry of flow is a table; docs/reference/scenario.md lists its keys".to_owned()),
     ] {
         let text = if text.is_empty() { String::new() } else { format!("{}{text}", if text == path { "" } else { path }) };
         assert_eq!(load(&text).map(|_| ()), Err(expected), "{text}");

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use scenario::{Application, CompareOptions, Direction, Parcel, PathModel, Scenario, TrafficKind};
 use units::{Bytes, Duration, Instant};
+use workload::kinds::{BulkTraffic, DatagramTraffic, VideoTraffic, WebTraffic};
 
 const PATH: &str = "[path]\nrate = '10 Mbit/s'\nrtt = '100 ms'\n";
 
@@ -64,12 +65,12 @@ fn every_key_of_every_kind() {
     assert_eq!(path.warm_up, Duration::from_secs(10));
 
     // 35 % of 10 Mbit/s in responses of 20 kB.
-    let kind = TrafficKind::Web {
+    let kind = TrafficKind::Web(WebTraffic {
         arrivals_per_s: 21.875,
         mean: Bytes::new(20_000),
         shape: 1.3,
         cut: Bytes::new(5_000_000),
-    };
+    });
     assert_eq!((&web.kind, web.direction), (&kind, Direction::Forward));
     assert_eq!(web.flow.algorithm.to_string(), "reno+standard");
     assert_eq!(
@@ -86,12 +87,12 @@ fn every_key_of_every_kind() {
     );
 
     // Background traffic starts when the flows' time does.
-    let kind = TrafficKind::Web {
+    let kind = TrafficKind::Web(WebTraffic {
         arrivals_per_s: 2.0,
         mean: Bytes::new(14_000),
         shape: 1.1,
         cut: Bytes::new(10_000_000),
-    };
+    });
     assert_eq!(
         (&second.kind, second.direction),
         (&kind, Direction::Reverse)
@@ -102,30 +103,30 @@ fn every_key_of_every_kind() {
     assert_eq!(bulk.start, Instant::from_secs(12));
     assert_eq!(
         bulk.kind,
-        TrafficKind::Bulk {
+        TrafficKind::Bulk(BulkTraffic {
             count: 3,
             spread: Duration::from_secs(5),
             size: Some(Bytes::new(100_000_000)),
-        }
+        })
     );
     let (segment, every) = (Bytes::new(2_500_000), Duration::from_secs(4));
     assert_eq!(
         video.kind,
-        TrafficKind::Video {
+        TrafficKind::Video(VideoTraffic {
             count: 1,
             spread: every,
             segment,
             every
-        }
+        })
     );
     let application = Application::Periodic {
         write: segment,
         every,
     };
     assert_eq!(video.flow.application, application);
-    let TrafficKind::Datagrams {
+    let TrafficKind::Datagrams(DatagramTraffic {
         spread, on, off, ..
-    } = datagrams.kind
+    }) = datagrams.kind
     else {
         panic!("{datagrams:?}");
     };
@@ -136,7 +137,7 @@ fn every_key_of_every_kind() {
 #[test]
 fn a_load_of_scharf() {
     let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'").unwrap();
-    let TrafficKind::Web { arrivals_per_s, .. } = path.traffic[0].kind else {
+    let TrafficKind::Web(WebTraffic { arrivals_per_s, .. }) = path.traffic[0].kind else {
         panic!("{:?}", path.traffic);
     };
     assert_eq!(arrivals_per_s, 31.25);
@@ -146,7 +147,8 @@ fn a_load_of_scharf() {
 fn a_load_counts_the_rate_of_its_direction() {
     let text =
         "reverse.rate = '2 Mbit/s'\n[[traffic]]\nkind = 'web'\nload = '7 %'\ndirection = 'reverse'";
-    let TrafficKind::Web { arrivals_per_s, .. } = path(text).unwrap().traffic[0].kind else {
+    let TrafficKind::Web(WebTraffic { arrivals_per_s, .. }) = path(text).unwrap().traffic[0].kind
+    else {
         panic!("{text}");
     };
     assert_eq!(arrivals_per_s, 1.25);
@@ -163,7 +165,7 @@ fn it_may_be_in_the_path_and_override_a_preset() {
     let wired = PathModel::parse(text, "f.toml", Path::new("")).unwrap();
     let web = &wired.traffic[0];
     assert!(
-        matches!(web.kind, TrafficKind::Web { arrivals_per_s, .. } if arrivals_per_s > 44.6 && arrivals_per_s < 44.7)
+        matches!(web.kind, TrafficKind::Web(WebTraffic { arrivals_per_s, .. }) if arrivals_per_s > 44.6 && arrivals_per_s < 44.7)
     );
 }
 

@@ -13,6 +13,7 @@ use rand_core::RngCore;
 use scenario::{Direction, PathModel, Traffic, TrafficKind};
 use units::{Bytes, Duration, Instant};
 use workload::draw::{poisson_gap, spread_starts};
+use workload::kinds::{BulkTraffic, DatagramTraffic, VideoTraffic, WebTraffic};
 use workload::{Dialogue, Dialogues, TruncatedPareto};
 
 /// The start of a flow.
@@ -48,18 +49,18 @@ impl<'a> Source<'a> {
     pub fn new(traffic: &'a Traffic, streams: &Streams) -> Self {
         let mut random = streams.stream(&format!("traffic {}", traffic.name));
         let (sizes, starts) = match traffic.kind {
-            TrafficKind::Web {
+            TrafficKind::Web(WebTraffic {
                 mean, shape, cut, ..
-            } => {
+            }) => {
                 let (mean, cut) = (mean.get() as f64, cut.get() as f64);
                 (
                     Some(TruncatedPareto::with_mean(mean, shape, cut)),
                     Vec::new(),
                 )
             }
-            TrafficKind::Bulk { count, spread, .. }
-            | TrafficKind::Video { count, spread, .. }
-            | TrafficKind::Datagrams { count, spread, .. } => {
+            TrafficKind::Bulk(BulkTraffic { count, spread, .. })
+            | TrafficKind::Video(VideoTraffic { count, spread, .. })
+            | TrafficKind::Datagrams(DatagramTraffic { count, spread, .. }) => {
                 let starts = spread_starts(&mut random, traffic.start, count, spread);
                 (None, starts)
             }
@@ -103,12 +104,12 @@ impl<'a> Source<'a> {
     fn advance(&mut self, last: Instant) {
         let dialogue = self.dialogues.as_mut().and_then(Iterator::next);
         let (at, size) = match (&self.traffic.kind, self.sizes) {
-            (&TrafficKind::Web { arrivals_per_s, .. }, Some(sizes)) => {
-                let gap = poisson_gap(&mut self.random, arrivals_per_s);
+            (TrafficKind::Web(web), Some(sizes)) => {
+                let gap = poisson_gap(&mut self.random, web.arrivals_per_s);
                 let size = sizes.draw(&mut self.random);
                 (Some(last + gap), Some(size))
             }
-            (&TrafficKind::Bulk { size, .. }, _) => (self.starts.pop(), size),
+            (TrafficKind::Bulk(bulk), _) => (self.starts.pop(), bulk.size),
             (TrafficKind::Exchanges(_), _) => {
                 let after = |dialogue: &Dialogue| dialogue.start().saturating_since(Instant::ZERO);
                 let at = dialogue.as_ref().map(after);
@@ -218,7 +219,10 @@ impl Totals {
                 .filter(|&capacity| capacity > 0.0)
                 .map(|capacity| bytes as f64 / capacity)
         };
-        let endless = matches!(traffic.kind, TrafficKind::Bulk { size: None, .. });
+        let endless = matches!(
+            traffic.kind,
+            TrafficKind::Bulk(BulkTraffic { size: None, .. })
+        );
         let offered = (!endless).then_some(self.offered);
         let connects = !matches!(traffic.kind, TrafficKind::Datagrams { .. });
         TrafficResult {

@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("network", &["units", "tables"]),
     ("wireless", &["units", "tables", "network"]),
     // What applications send is independent of the network and of the scenario file.
-    ("workload", &["units"]),
+    ("workload", &["units", "tables"]),
     (
         "scenario",
         &[
@@ -85,6 +85,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "analysis",
         ],
     ),
+    // What a QUIC stack's congestion controller is made of, for any stack and for one stack each.
+    ("quic", &["units", "congestion"]),
+    ("quinn", &["units", "quic"]),
+    ("noq", &["units", "quic"]),
     // Only for tests, so no crate may use it.
     ("testing", &[]),
     (

@@ -15,6 +15,8 @@ mod support;
 pub use support::{Held, Lack, Stack};
 
 use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -83,6 +85,51 @@ pub const fn without<const N: usize>(keys: &[Key], names: &[&str]) -> [Key; N] {
     }
     assert!(count == N, "`N` is the number of keys that remain");
     rest
+}
+
+/// The keys of several lists, each name once, at its first place; `N` is how many. What a list
+/// needs, the union needs only where the list is used.
+#[must_use]
+pub const fn united<const N: usize>(lists: &[&[&[Key]]]) -> [Key; N] {
+    let (keys, count) = union(lists);
+    assert!(count == N, "`N` is the number of different names");
+    keys
+}
+
+/// How many different names several lists have.
+#[must_use]
+pub const fn united_len(lists: &[&[&[Key]]]) -> usize {
+    union::<MOST_KEYS>(lists).1
+}
+
+/// Most keys of a union.
+const MOST_KEYS: usize = 256;
+
+const fn union<const N: usize>(lists: &[&[&[Key]]]) -> ([Key; N], usize) {
+    let mut keys = [Key::of(Kind::Switch); N];
+    let mut names = [""; N];
+    let (mut list, mut group, mut place, mut count) = (0, 0, 0, 0);
+    while list < lists.len() {
+        if group == lists[list].len() {
+            (list, group) = (list + 1, 0);
+        } else if place == lists[list][group].len() {
+            (group, place) = (group + 1, 0);
+        } else {
+            let key = lists[list][group][place];
+            if !is_one_of(key.name, &names) {
+                keys[count] = match key.usual {
+                    Usual::Needed(example) => {
+                        key.sometimes(example, "needed by the kinds that have it")
+                    }
+                    _ => key,
+                };
+                names[count] = key.name;
+                count += 1;
+            }
+            place += 1;
+        }
+    }
+    (keys, count)
 }
 
 const fn is_one_of(name: &str, names: &[&str]) -> bool {
@@ -309,6 +356,15 @@ impl Key {
         }
     }
 
+    /// Requires the key in some files: an example, and which files.
+    #[must_use]
+    pub const fn sometimes(self, example: &'static str, which: &'static str) -> Self {
+        Self {
+            usual: Usual::Sometimes(example, which),
+            ..self
+        }
+    }
+
     /// Describes a default that cannot be written in a file.
     #[must_use]
     pub const fn usually(self, words: &'static str) -> Self {
@@ -383,12 +439,30 @@ pub enum Value {
     Word(usize),
 }
 
+/// What a file gives for a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Given<'a> {
+    /// A value.
+    One(Value),
+    /// A line of text.
+    Text(&'a str),
+    /// The values of a list.
+    List(&'a [Value]),
+}
+
 /// A field of a configuration that can be described as a key.
 pub trait Field: Sized {
-    /// Its value.
+    /// Its value; nothing for a text and a list.
     fn value(&self) -> Value;
     /// The field from a value; from [`Value::Nothing`], a table with its defaults.
     fn of(value: Value) -> Option<Self>;
+    /// The field from what a file gives.
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::One(value) => Self::of(value),
+            Given::Text(_) | Given::List(_) => None,
+        }
+    }
     /// The configuration in this field, if it is a table.
     fn inner(&self) -> Option<&dyn Described> {
         None
@@ -452,8 +526,12 @@ pub trait Described: Rules {
     fn table(&self) -> &'static Table;
     /// The value of a key.
     fn value(&self, key: usize) -> Value;
-    /// Sets a key; a value of another kind is ignored.
-    fn set(&mut self, key: usize, value: Value);
+    /// Sets a key to what a file gives; a value of another kind is ignored.
+    fn give(&mut self, key: usize, given: Given<'_>);
+    /// Sets a key to a value; one of another kind is ignored.
+    fn set(&mut self, key: usize, value: Value) {
+        self.give(key, Given::One(value));
+    }
     /// The configuration at a key whose kind is a table.
     fn inner(&self, key: usize) -> Option<&dyn Described>;
     /// The same for writing, created with its defaults if there was none.
@@ -505,6 +583,41 @@ impl Field for bool {
     }
 }
 
+impl Field for String {
+    fn value(&self) -> Value {
+        Value::Nothing
+    }
+
+    fn of(_: Value) -> Option<Self> {
+        None
+    }
+
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::Text(text) => Some(text.into()),
+            Given::One(_) | Given::List(_) => None,
+        }
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    fn value(&self) -> Value {
+        Value::Nothing
+    }
+
+    fn of(value: Value) -> Option<Self> {
+        T::of(value).map(|one| vec![one])
+    }
+
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::List(values) => values.iter().map(|&value| T::of(value)).collect(),
+            Given::One(value) => Self::of(value),
+            Given::Text(_) => None,
+        }
+    }
+}
+
 impl<T: Field> Field for Option<T> {
     fn value(&self) -> Value {
         self.as_ref().map_or(Value::Nothing, Field::value)
@@ -514,6 +627,13 @@ impl<T: Field> Field for Option<T> {
         match value {
             Value::Nothing => Some(None),
             value => T::of(value).map(Some),
+        }
+    }
+
+    fn take(given: Given<'_>) -> Option<Self> {
+        match given {
+            Given::One(value) => Self::of(value),
+            given => T::take(given).map(Some),
         }
     }
 

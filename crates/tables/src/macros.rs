@@ -90,14 +90,14 @@ macro_rules! described {
                 values.get(key).map_or($crate::Value::Nothing, |value| value())
             }
 
-            fn set(&mut self, key: usize, value: $crate::Value) {
-                let setters: &[fn(&mut Self, $crate::Value)] = &[ $( |config, value| {
-                    if let Some(value) = $crate::Field::of(value) {
+            fn give(&mut self, key: usize, given: $crate::Given<'_>) {
+                let setters: &[fn(&mut Self, $crate::Given<'_>)] = &[ $( |config, given| {
+                    if let Some(value) = $crate::Field::take(given) {
                         config.$field = value;
                     }
                 }, )* ];
                 if let Some(set) = setters.get(key) {
-                    set(self, value);
+                    set(self, given);
                 }
             }
 

@@ -8,6 +8,7 @@
 //! - [`suite`] adapts them to an experiment as the Common TCP Evaluation Suite does: scale, load,
 //!   shuffled bins, run length, prefill.
 //! - [`generate`] draws them from distributions, each generator from one random stream.
+//! - [`kinds`] has a row for each kind of traffic: its keys in a scenario file and its generator.
 //! - [`AdaptiveVideo`] is the one application that no script describes: what it requests depends
 //!   on what the network delivered.
 //! - [`Application`] is what runs at either side of a connection.
@@ -16,10 +17,11 @@
 
 mod application;
 mod connection;
+mod dialogue;
 pub mod draw;
 pub mod generate;
+pub mod kinds;
 mod pareto;
-mod plan;
 pub mod suite;
 pub mod tmix;
 mod video;
@@ -28,6 +30,7 @@ pub use application::{Act, Answered, Application, Scripted, Server, Viewer};
 pub use connection::{
     Close, Connection, Exchange, Headers, MAX_UNIT, Script, Side, Turn, Unit, Unsound,
 };
+pub use dialogue::{Dialogue, Dialogues};
+pub use kinds::{KnownTraffic, Plan, Recording, TrafficKind, VideoClients};
 pub use pareto::{TruncatedPareto, Truncation};
-pub use plan::{Dialogue, Dialogues, Plan, Recording, VideoClients};
 pub use video::{AdaptiveVideo, SegmentRequest, VideoConfig};

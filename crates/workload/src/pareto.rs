@@ -22,6 +22,12 @@ pub enum Truncation {
     MeanBeforeCut,
 }
 
+tables::words!(Truncation:
+    "bounded" => Bounded,
+    "capped" => Capped,
+    "mean-before-cut" => MeanBeforeCut,
+);
+
 /// A Pareto distribution of sizes, truncated at its upper end.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TruncatedPareto {

@@ -17,7 +17,7 @@
 
 use units::{Bytes, Instant};
 
-use super::{AdditiveIncrease, HZ, Jiffies, read_hz};
+use super::{AdditiveIncrease, HZ, Jiffies, read_hz, rescale};
 use crate::{Ack, Avoidance, Congestion, Phase, Window};
 use crate::{options, settings};
 
@@ -183,6 +183,12 @@ impl Avoidance for Bic {
 
     fn on_timeout(&mut self) {
         *self = Self::new(self.config);
+    }
+
+    fn on_mtu(&mut self, from: Bytes, to: Bytes) {
+        self.last_max = rescale(self.last_max, from, to);
+        // Renews `count` at the next ACK.
+        self.last_cwnd = 0;
     }
 }
 

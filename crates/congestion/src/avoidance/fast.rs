@@ -257,6 +257,11 @@ impl Avoidance for Fast {
         target.saturating_sub(window.cwnd).min(acked)
     }
 
+    fn on_mtu(&mut self, _from: Bytes, _to: Bytes) {
+        // The next update begins from the window.
+        self.target = 0;
+    }
+
     fn on_congestion(&mut self, _congestion: &Congestion, window: &Window) -> Bytes {
         self.target = 0;
         self.rounds = 0;

@@ -58,6 +58,17 @@ impl AdditiveIncrease {
     }
 }
 
+/// A window of `segments` of `from` bytes in segments of `to`, rounded down, at least one unless it
+/// is zero.
+fn rescale(segments: u64, from: Bytes, to: Bytes) -> u64 {
+    if segments == 0 {
+        return 0;
+    }
+    Bytes::new(segments.saturating_mul(from.get()))
+        .segments(to)
+        .max(1)
+}
+
 /// The option `hz`, which every algorithm has that Linux counts in ticks.
 const HZ: OptionInfo = OptionInfo {
     name: "hz",

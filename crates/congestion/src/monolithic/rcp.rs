@@ -71,7 +71,7 @@ impl Rcp {
 
 own_hooks! {
     ($) own: needs window pacing_rate requires_pacing paces_first_segments reduces_by_deliveries
-        header_bytes feedback on_feedback on_delivery on_ack on_congestion
+        on_mtu header_bytes feedback on_feedback on_delivery on_ack on_congestion
 }
 
 impl CongestionControl for Rcp {
@@ -83,6 +83,11 @@ impl CongestionControl for Rcp {
             pacing: true,
             ..self.ordinary.needs()
         }
+    }
+
+    fn on_mtu(&mut self, now: Instant, smss: Bytes) {
+        self.smss = smss.max(Bytes::new(1));
+        self.ordinary.on_mtu(now, smss);
     }
 
     fn window(&self) -> Window {

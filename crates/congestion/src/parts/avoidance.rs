@@ -41,6 +41,9 @@ hooks! {
         /// The slow-start threshold that the connection begins with, in segments; `None` is none.
         fn initial_threshold(&self) -> Option<u64> { None }
 
+        /// A full segment carried `from` and now carries `to`: what the avoidance keeps in segments
+        /// keeps its bytes.
+        fn on_mtu(&mut self, from: Bytes, to: Bytes) {}
         /// By how much slow start grows where start-up would grow it by `growth` (Hybla).
         fn on_slow_start(&mut self, growth: Bytes, ack: &Ack, window: &Window) -> Bytes { growth }
 

@@ -139,6 +139,10 @@ hooks! {
             }
         }
 
+        /// A full packet now carries `smss`: path MTU discovery succeeded, or the path changed
+        /// (RFC 8899; RFC 9002, section 7.2). The window keeps its bytes, in whole segments of the
+        /// new size.
+        fn on_mtu(&mut self, now: Instant, smss: Bytes) {}
         /// What it needs of the transport. It never changes.
         fn needs(&self) -> Needs { Needs::ALL }
 

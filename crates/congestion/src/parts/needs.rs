@@ -16,6 +16,14 @@ pub struct Needs {
     pub copies: bool,
     /// It hears of each segment that leaves ([`Startup::on_sent`](crate::Startup::on_sent)).
     pub sent: bool,
+    /// It reads the handshake's round-trip time before anything is sent
+    /// ([`Established::rtt`](crate::Established::rtt)).
+    pub handshake_rtt: bool,
+    /// It reads what earlier connections left
+    /// ([`Established::memory`](crate::Established::memory)).
+    pub memory: bool,
+    /// It counts what was lost in its jump ([`Ack::newly_lost`](crate::Ack::newly_lost)).
+    pub losses: bool,
 }
 
 impl Needs {
@@ -26,6 +34,9 @@ impl Needs {
         pacing: false,
         copies: false,
         sent: false,
+        handshake_rtt: false,
+        memory: false,
+        losses: false,
     };
     /// Everything.
     pub const ALL: Self = Self {
@@ -34,6 +45,9 @@ impl Needs {
         pacing: true,
         copies: true,
         sent: true,
+        handshake_rtt: true,
+        memory: true,
+        losses: true,
     };
     /// Pacing alone.
     pub const PACING: Self = Self {

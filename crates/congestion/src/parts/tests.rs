@@ -406,6 +406,8 @@ fn classic_calls_every_hook_of_its_parts() {
         names,
         congestion_control_hooks!(call_all!(other CongestionControl))
     );
+    // `call_all` made the segments larger.
+    control.on_mtu(Instant::ZERO, smss);
     // `call_all` begins an episode that the start-up takes over and undoes it.
     let (ack, sent) = (Ack::example(), Sent::example());
     let reducing = Ack {
@@ -512,6 +514,7 @@ fn the_transport_of_the_tests_calls_every_hook() {
             ack,
             second,
             Operation::Unused(3),
+            Operation::Mtu(1_200),
             Operation::Timeout,
         ] {
             transport.apply(operation);

@@ -269,6 +269,7 @@ impl Startup for CarefulResume {
     fn needs(&self) -> Needs {
         Needs {
             sent: true,
+            memory: self.config.saved_cwnd == 0,
             ..Needs::PACING
         }
     }

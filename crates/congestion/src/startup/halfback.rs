@@ -92,6 +92,7 @@ impl Startup for Halfback {
         Needs {
             copies: self.config.copies,
             sent: true,
+            handshake_rtt: true,
             ..Needs::PACING
         }
     }

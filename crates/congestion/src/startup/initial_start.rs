@@ -108,7 +108,10 @@ impl InitialStart {
 impl Startup for InitialStart {
     fn needs(&self) -> Needs {
         if self.config.paced {
-            Needs::PACING
+            Needs {
+                handshake_rtt: true,
+                ..Needs::PACING
+            }
         } else {
             Needs::NONE
         }

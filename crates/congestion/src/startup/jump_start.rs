@@ -206,6 +206,7 @@ impl Startup for JumpStart {
     fn needs(&self) -> Needs {
         Needs {
             sent: true,
+            handshake_rtt: true,
             ..Needs::PACING
         }
     }

@@ -243,7 +243,11 @@ impl RapidStart {
 
 impl Startup for RapidStart {
     fn needs(&self) -> Needs {
-        Needs::PACING
+        Needs {
+            handshake_rtt: true,
+            losses: true,
+            ..Needs::PACING
+        }
     }
 
     fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {

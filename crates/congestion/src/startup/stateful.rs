@@ -207,6 +207,7 @@ impl Startup for Stateful {
     fn needs(&self) -> Needs {
         Needs {
             pacing_rate: true,
+            memory: self.config.rate == 0,
             ..Needs::PACING
         }
     }

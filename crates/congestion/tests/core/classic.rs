@@ -263,3 +263,18 @@ fn a_repeated_timeout_keeps_the_threshold() {
     flow.control.undo(flow.now);
     assert_eq!(flow.cwnd(), 20);
 }
+
+/// Linux `tcp_mtup_probe_success`: the window keeps its bytes, in whole segments of the new size.
+#[test]
+fn a_larger_packet_keeps_the_bytes_of_the_window() {
+    let mut control = build("cubic+standard", 10);
+    let window = control.window();
+    assert_eq!((window.cwnd, window.ssthresh), (SMSS * 10, Bytes::MAX));
+    control.on_mtu(Instant::ZERO, Bytes::new(1_452));
+    let window = control.window();
+    assert_eq!(window.cwnd, Bytes::new(1_452) * (SMSS.get() * 10 / 1_452));
+    assert_eq!(
+        (window.ssthresh, window.smss),
+        (Bytes::MAX, Bytes::new(1_452))
+    );
+}

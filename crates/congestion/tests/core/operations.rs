@@ -20,6 +20,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => span().prop_map(Operation::Idle),
         1 => Just(Operation::Ecn),
         1 => (0u64..100).prop_map(Operation::Unused),
+        1 => (500u64..9_000).prop_map(Operation::Mtu),
         8 => span().prop_map(|span| Operation::Wait(span / 20)),
     ]
 }

@@ -42,6 +42,8 @@ pub enum Operation {
     Ecn,
     /// The application used so much of the window.
     Unused(u64),
+    /// A full segment now carries this many bytes.
+    Mtu(u64),
     /// Time passes.
     Wait(Duration),
 }
@@ -49,6 +51,9 @@ pub enum Operation {
 /// A transport that is only as right as it needs to be.
 pub struct Transport<C> {
     pub control: C,
+    smss: Bytes,
+    /// The smallest that it was: slow start may have ended then.
+    least_smss: Bytes,
     is_steered: bool,
     watches_losses: bool,
     rate: RateEstimator,
@@ -87,6 +92,8 @@ impl<C: CongestionControl> Transport<C> {
         let watches_losses = control.watches_losses();
         Self {
             control,
+            smss: SMSS,
+            least_smss: SMSS,
             is_steered,
             watches_losses,
             rate: RateEstimator::default(),
@@ -151,7 +158,7 @@ impl<C: CongestionControl> Transport<C> {
     }
 
     pub fn in_flight(&self) -> Bytes {
-        SMSS * self.flight.len() as u64
+        self.smss * self.flight.len() as u64
     }
 
     /// One thing that happens.
@@ -169,16 +176,16 @@ impl<C: CongestionControl> Transport<C> {
                     }
                     self.control.on_lost(&Lost {
                         now: self.now,
-                        size: SMSS,
-                        seq: self.snd_una + SMSS.get() * 2 * nth as u64,
-                        end: self.snd_una + SMSS.get() * (2 * nth as u64 + 1),
+                        size: self.smss,
+                        seq: self.snd_una + self.smss.get() * 2 * nth as u64,
+                        end: self.snd_una + self.smss.get() * (2 * nth as u64 + 1),
                         delivered,
                         tx_in_flight,
-                        lost: SMSS * (nth as u64 + 1),
+                        lost: self.smss * (nth as u64 + 1),
                         app_limited: stamp.app_limited,
                     });
                 }
-                let newly_lost = SMSS * lost as u64;
+                let newly_lost = self.smss * lost as u64;
                 self.lost += newly_lost;
                 self.ack(1, newly_lost, false);
             }
@@ -200,7 +207,7 @@ impl<C: CongestionControl> Transport<C> {
                 self.now += span;
                 let rto = Duration::from_millis(300);
                 if span > rto {
-                    let initial = SMSS * 10;
+                    let initial = self.smss * 10;
                     self.control
                         .on_idle_restart(self.now, span, rto, initial, self.snd_nxt);
                 }
@@ -213,7 +220,12 @@ impl<C: CongestionControl> Transport<C> {
             }
             Operation::Unused(segments) => {
                 self.control
-                    .on_window_unused(self.now, SMSS * segments, SMSS * 10);
+                    .on_window_unused(self.now, self.smss * segments, self.smss * 10);
+            }
+            Operation::Mtu(smss) => {
+                self.smss = Bytes::new(smss);
+                self.least_smss = self.least_smss.min(self.smss);
+                self.control.on_mtu(self.now, self.smss);
             }
             Operation::Wait(span) => self.now += span,
         }
@@ -226,11 +238,11 @@ impl<C: CongestionControl> Transport<C> {
             if self.in_flight() >= window.cwnd || self.flight.len() >= 5_000 {
                 break;
             }
-            self.snd_nxt += SMSS.get();
+            self.snd_nxt += self.smss.get();
             let idle = self.flight.is_empty();
             let sent = Sent {
                 now: self.now,
-                size: SMSS,
+                size: self.smss,
                 in_flight: self.in_flight(),
                 snd_nxt: self.snd_nxt,
                 retransmission: self.phase == Phase::Recovery,
@@ -252,7 +264,7 @@ impl<C: CongestionControl> Transport<C> {
         let prior_in_flight = self.in_flight();
         let segments = (segments as usize).min(self.flight.len());
         let newest = self.flight.drain(..segments).next_back();
-        let delivered = SMSS * segments as u64;
+        let delivered = self.smss * segments as u64;
         self.rate.on_delivered(self.now, delivered);
         self.snd_una += if advanced { delivered.get() } else { 0 };
         let latest_rtt = newest.map(|(sent, _)| self.now - sent);
@@ -326,7 +338,7 @@ impl<C: CongestionControl> Transport<C> {
         });
         let ssthresh = self.control.window().ssthresh;
         assert!(
-            ssthresh >= SMSS * 2,
+            ssthresh >= self.smss * 2,
             "a threshold of {ssthresh:?} after {kind:?}"
         );
     }
@@ -334,14 +346,16 @@ impl<C: CongestionControl> Transport<C> {
     /// What must hold at any time.
     pub fn check(&self) {
         let window = self.control.window();
-        assert!(window.cwnd >= SMSS, "a window of {:?}", window.cwnd);
-        assert_eq!(window.cwnd.get() % SMSS.get(), 0, "{:?}", window.cwnd);
+        assert!(window.cwnd >= self.smss, "a window of {:?}", window.cwnd);
+        assert_eq!(window.cwnd.get() % self.smss.get(), 0, "{:?}", window.cwnd);
         assert!(
-            window.cwnd < SMSS * 1_000_000,
+            window.cwnd < self.smss * 1_000_000,
             "a window of {:?}",
             window.cwnd
         );
-        assert!(window.ssthresh == Bytes::MAX || window.ssthresh.get().is_multiple_of(SMSS.get()));
+        assert!(
+            window.ssthresh == Bytes::MAX || window.ssthresh.get().is_multiple_of(self.smss.get())
+        );
         if self.control.requires_pacing() {
             assert!(
                 self.control
@@ -350,7 +364,7 @@ impl<C: CongestionControl> Transport<C> {
             );
         }
         if let Some(exit) = self.control.slow_start_exit() {
-            assert!(exit.at <= self.now && exit.cwnd >= SMSS);
+            assert!(exit.at <= self.now && exit.cwnd >= self.least_smss);
         }
     }
 }

@@ -3,7 +3,7 @@
 use network::router::RouterSupport;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
-use wireless::{CloudConfig, NodeId};
+use wireless::CloudConfig;
 
 mod flow;
 mod hosts;
@@ -15,7 +15,7 @@ pub use flow::{Application, Flow, FlowSettings};
 pub use hosts::{Ends, Hosts, Place};
 pub use proxy::ProxyModel;
 pub use topology::{LinkModel, Node, Route, Step};
-pub use traffic::{Direction, Traffic, TrafficKind};
+pub use traffic::{Direction, Traffic};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.
 pub const FULL_PACKET: u32 = 1500;
@@ -159,20 +159,6 @@ impl PathModel {
             traffic: Vec::new(),
             warm_up: Duration::ZERO,
         }
-    }
-
-    /// A cloud without a path.
-    #[must_use]
-    pub fn from_cloud(
-        name: impl Into<String>,
-        summary: impl Into<String>,
-        cloud: CloudConfig,
-    ) -> Self {
-        let mut path = Self::without_path(name, summary);
-        let names = (0..cloud.node_count()).map(|node| cloud.node_name(NodeId(node)).into_owned());
-        path.nodes = names.collect();
-        path.cloud = Some(cloud);
-        path
     }
 
     /// Nothing, yet.

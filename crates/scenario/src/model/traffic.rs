@@ -1,7 +1,7 @@
 //! `[[traffic]]` as data, without a file.
 
-use units::{Bytes, Duration, Instant, Rate};
-use workload::Plan;
+use units::{Duration, Instant, Rate};
+use workload::TrafficKind;
 
 use super::{Flow, PathModel};
 
@@ -13,71 +13,6 @@ pub enum Direction {
     Forward,
     /// Data travels like the ACKs of the scenario's flows.
     Reverse,
-}
-
-/// What background traffic sends.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub enum TrafficKind {
-    /// Responses of random size that start at random.
-    Web {
-        /// Mean number of starts per second.
-        arrivals_per_s: f64,
-        /// Mean size.
-        mean: Bytes,
-        /// Shape of the Pareto distribution.
-        shape: f64,
-        /// Largest size.
-        cut: Bytes,
-    },
-    /// Saturated flows.
-    Bulk {
-        /// How many.
-        count: u32,
-        /// Each starts at a random time within this span.
-        spread: Duration,
-        /// Bytes of each flow; `None` if unlimited.
-        size: Option<Bytes>,
-    },
-    /// Flows that periodically have a segment to send.
-    Video {
-        /// How many.
-        count: u32,
-        /// Each starts at a random time within this span.
-        spread: Duration,
-        /// Bytes of a segment.
-        segment: Bytes,
-        /// Time from one segment to the next.
-        every: Duration,
-    },
-    /// Full packets at a fixed rate, without ACKs.
-    Datagrams {
-        /// How many sources.
-        count: u32,
-        /// Each starts at a random time within this span.
-        spread: Duration,
-        /// Rate of one source while it sends, in bytes of IP.
-        rate: Rate,
-        /// Time for which it sends.
-        on: Duration,
-        /// Time for which it then pauses.
-        off: Duration,
-    },
-    /// Connections in which both sides write. The acceptor's data takes the direction of the table.
-    Exchanges(Plan),
-}
-
-impl TrafficKind {
-    /// Its word in a file.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Web { .. } => "web",
-            Self::Bulk { .. } => "bulk",
-            Self::Video { .. } => "video",
-            Self::Datagrams { .. } => "datagrams",
-            Self::Exchanges(plan) => plan.name(),
-        }
-    }
 }
 
 /// One `[[traffic]]` table.

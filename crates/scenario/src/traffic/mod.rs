@@ -1,59 +1,58 @@
 //! `[[traffic]]`: background traffic. What it sends, and when, follows from the run's seed alone,
 //! so that all algorithms of a comparison meet the same traffic.
 //!
-//! A kind is one entry of [`KINDS`] (its word, one sentence, its keys) and its reader. The one-way
-//! kinds are in [`one_way`]; in the others both sides of a connection write ([`exchanges`],
-//! [`replay`]), as the crate `workload` describes.
+//! The kinds, their keys and what these mean come from the crate `workload`; [`replay`] reads the
+//! files of one of them.
 
-mod exchanges;
-mod one_way;
 mod replay;
 
 use std::path::Path;
 
 use congestion::Algorithm;
-use tables::Wrong;
 use units::{Duration, Instant};
+use workload::kinds::{Around, Found, VideoTraffic};
 use workload::suite::{Framing, arrivals_per_s};
+use workload::{KnownTraffic, TrafficKind};
 
 use crate::described;
 use crate::document::Table;
 use crate::error::Error;
 use crate::flow;
 use crate::hosts;
-use crate::kinds::{KINDS, KnownTraffic};
 use crate::limits::{ARRIVALS, MAX_TRAFFIC};
-use crate::model::{Application, Direction, Flow, Hosts, PathModel, Traffic, TrafficKind};
+use crate::model::{Application, Direction, Flow, Hosts, PathModel, Traffic};
 use crate::tables::{TRAFFIC, TRAFFIC_SETTINGS};
 use crate::topology::Network;
 use replay::Replay;
 
-/// What a kind's reader found.
+/// What a table says about its kind.
 type Read = Result<(TrafficKind, Pending), Error>;
-type Reader = fn(&Table<'_>, &Path) -> Read;
 
-/// The reader of each kind, in the order of [`KINDS`].
-const READERS: [Reader; KINDS.len()] = [
-    one_way::web,
-    one_way::bulk,
-    one_way::video,
-    one_way::datagrams,
-    replay::tmix,
-    exchanges::synthetic,
-    exchanges::http10,
-    exchanges::persistent,
-    exchanges::multiplexed,
-    exchanges::request_response,
-    exchanges::on_off,
-    exchanges::adaptive_video,
-];
+/// Reads the keys of a kind.
+fn read_kind(known: &KnownTraffic, table: &Table<'_>, folder: &Path) -> Read {
+    let mut keys = (known.defaults)();
+    for group in keys.groups() {
+        described::fill(table, group)?;
+    }
+    let around = Around {
+        given: &|key| table.has(key),
+        duration: table.read("duration")?,
+    };
+    match keys.traffic(&around).map_err(|wrong| table.wrong(wrong))? {
+        Found::File(keys) => replay::tmix(keys.replay(), table, folder),
+        Found::Traffic(kind) if known.own_keys().any(|key| key == "arrivals") => {
+            Ok((kind, open(table)?))
+        }
+        Found::Traffic(kind) => Ok((kind, Pending::Nothing)),
+    }
+}
 
 /// Refuses keys of kinds other than `kind`.
 fn refuse_foreign(kind: &KnownTraffic, table: &Table<'_>) -> Result<(), Error> {
     let is_own = |key: &&str| kind.own_keys().any(|own| own == *key);
     let settings = TRAFFIC_SETTINGS.iter().map(|key| key.name);
     let connections = std::iter::once("algorithm").chain(settings);
-    let foreign = KINDS
+    let foreign = KnownTraffic::all()
         .iter()
         .flat_map(KnownTraffic::own_keys)
         .filter(|key| !is_own(key))
@@ -186,11 +185,11 @@ impl TrafficSpec {
         network: &Network,
         folder: &Path,
     ) -> Result<Self, Error> {
-        let choices: Vec<_> = KINDS.iter().zip(READERS).collect();
-        let choices: Vec<_> = choices.iter().map(|both| (both.0.name, *both)).collect();
-        let (known, read) = table.need("kind")?.choice(&choices)?;
+        let kinds = KnownTraffic::all().iter();
+        let kinds: Vec<_> = kinds.map(|kind| (kind.name, kind)).collect();
+        let known = table.need("kind")?.choice(&kinds)?;
         refuse_foreign(known, table)?;
-        let (kind, pending) = read(table, folder)?;
+        let (kind, pending) = read_kind(known, table, folder)?;
         table.either("start", "warm_up")?;
         let direction = table
             .word("direction", &[Direction::Forward, Direction::Reverse])?
@@ -245,35 +244,17 @@ impl TrafficSpec {
             Pending::Nothing => return Ok(traffic),
             Pending::Arrivals(arrivals) => arrivals,
             Pending::Load(load) => {
-                load.arrivals(path, traffic.direction, bytes_per_start(&traffic.kind))?
+                let bytes = traffic.kind.bytes_per_arrival(Framing::default());
+                load.arrivals(path, traffic.direction, bytes.unwrap_or(0.0))?
             }
             Pending::Replay(replay) => {
                 traffic.kind = replay.settle(path.rate_of(traffic.direction))?;
                 return Ok(traffic);
             }
         };
-        match &mut traffic.kind {
-            TrafficKind::Web { arrivals_per_s, .. } => *arrivals_per_s = arrivals,
-            TrafficKind::Exchanges(plan) => plan.set_arrivals_per_s(arrivals),
-            _ => {}
-        }
+        traffic.kind.set_arrivals_per_s(arrivals);
         Ok(traffic)
     }
-}
-
-/// The bytes in the direction of a table that a start brings on average. Web traffic counts
-/// payload, exchanges also headers.
-fn bytes_per_start(kind: &TrafficKind) -> f64 {
-    match kind {
-        TrafficKind::Web { mean, .. } => mean.get() as f64,
-        TrafficKind::Exchanges(plan) => plan.bytes_per_arrival(Framing::default()).unwrap_or(0.0),
-        _ => 0.0,
-    }
-}
-
-/// Reads `count` and `spread`.
-fn sources(table: &Table<'_>, usual: Duration) -> Result<(u32, Duration), Error> {
-    Ok((table.or("count", 1)?, table.or("spread", usual)?))
 }
 
 /// The settings of each connection.
@@ -286,16 +267,11 @@ fn connection(table: &Table<'_>, kind: &TrafficKind) -> Result<Flow, Error> {
     let is_setting = |key: &str| TRAFFIC_SETTINGS.iter().any(|setting| setting.name == key);
     described::fill_only(table, &mut flow.settings, is_setting)?;
     described::check(table, &flow.settings)?;
-    if let TrafficKind::Video { segment, every, .. } = *kind {
+    if let TrafficKind::Video(VideoTraffic { segment, every, .. }) = *kind {
         flow.application = Application::Periodic {
             write: segment,
             every,
         };
     }
     Ok(flow)
-}
-
-/// Refuses segments of a video without bytes.
-fn empty_segment(table: &Table<'_>, key: &'static str) -> Error {
-    table.wrong(Wrong::value(key, "a segment would have no bytes"))
 }

@@ -10,13 +10,12 @@ use workload::suite::{
     Estimate, Framing, Offered, Prefill, Shuffle, bin_length, scale, suite_stream,
 };
 use workload::tmix::Reader;
-use workload::{Connection, Plan, Recording, Side};
+use workload::{Connection, Plan, Recording, Side, TrafficKind, kinds};
 
 use super::{Load, Pending, Read};
 use crate::document::Table;
 use crate::error::Error;
 use crate::limits::{ARRIVALS, MAX_VECTOR_FILE, MAX_VECTORS};
-use crate::model::TrafficKind;
 use crate::trace_file::read_pieces;
 
 /// How a recording becomes an experiment.
@@ -39,13 +38,13 @@ pub(super) struct Replay {
     too_many: Error,
 }
 
-pub(super) fn tmix(table: &Table<'_>, folder: &Path) -> Read {
-    let recording = recording(table, folder)?;
+pub(super) fn tmix(keys: &kinds::Replay, table: &Table<'_>, folder: &Path) -> Read {
+    let recording = recording(keys, table, folder)?;
     table.either("scale", "load")?;
-    let repeat = table.or("repeat", false)?;
+    let repeat = keys.repeat;
     let last = recording.connections.last();
     let last = last.map_or(Instant::ZERO, |connection| connection.start);
-    let length = table.read("length")?;
+    let length = keys.length;
     let length = length.unwrap_or(last.saturating_since(Instant::ZERO));
     let load = table.has("load").then(|| Load::read(table, !repeat));
     let load = load.transpose()?;
@@ -62,10 +61,10 @@ pub(super) fn tmix(table: &Table<'_>, folder: &Path) -> Read {
     let replay = Replay {
         recording: recording.clone(),
         length,
-        scale: table.or("scale", 1.0)?,
+        scale: keys.scale,
         load,
-        shuffle: table.read("shuffle")?,
-        prefill: table.read("prefill")?,
+        shuffle: keys.shuffle,
+        prefill: keys.prefill,
         repeat,
         unrated: table.refuse_at(
             rated,
@@ -86,16 +85,14 @@ pub(super) fn tmix(table: &Table<'_>, folder: &Path) -> Read {
 
 /// The connections of `file`, in the order of their starts. Those that start at or after `length`
 /// are left out.
-fn recording(table: &Table<'_>, folder: &Path) -> Result<Recording, Error> {
+fn recording(keys: &kinds::Replay, table: &Table<'_>, folder: &Path) -> Result<Recording, Error> {
     let item = table.need("file")?;
-    let file = item.words()?;
+    let file = keys.file.clone();
     let path = folder.join(&file);
     let input = read_pieces(&path, MAX_VECTOR_FILE).map_err(|reason| item.refuse(reason))?;
     let wrong = |error: workload::tmix::TmixError| Error::new(error.to_string());
     let reader = Reader::new(path.to_string_lossy(), input).map_err(wrong)?;
-    let end = table
-        .read("length")?
-        .map(|length: Duration| Instant::ZERO + length);
+    let end = keys.length.map(|length| Instant::ZERO + length);
     let mut connections: Vec<Connection> = Vec::new();
     for connection in reader {
         let connection = connection.map_err(wrong)?;

@@ -7,6 +7,7 @@ use network::{Ecn, Packet};
 use scenario::{Direction, FULL_PACKET, Scenario, TrafficKind};
 use tcp::segment::DataSegment;
 use units::{Bytes, Duration, Instant};
+use workload::kinds::DatagramTraffic;
 
 use super::hosts::Way;
 use super::{World, relay};
@@ -193,7 +194,7 @@ impl<'a> World<'a> {
         let now = self.now;
         let source = &mut self.datagrams[index as usize];
         let traffic = &self.scenario.path.traffic[source.table as usize];
-        let TrafficKind::Datagrams { rate, on, off, .. } = traffic.kind else {
+        let TrafficKind::Datagrams(DatagramTraffic { rate, on, off, .. }) = traffic.kind else {
             return;
         };
         let totals = &mut self.totals[source.table as usize];

@@ -176,12 +176,6 @@ impl Orbits {
         self.period_s
     }
 
-    /// Distance of satellites from the centre of the Earth, km.
-    #[must_use]
-    pub const fn radius_km(&self) -> f64 {
-        self.radius
-    }
-
     fn time(&self, at: Instant) -> f64 {
         self.start_s + at.as_secs_f64()
     }

@@ -10,12 +10,15 @@
 mod bulk;
 mod epochs;
 mod flows;
-mod http10;
-mod multiplexed;
-mod on_off;
-mod persistent;
-mod request_response;
-mod synthetic;
+pub(crate) mod http10;
+pub mod keys;
+pub(crate) mod multiplexed;
+pub(crate) mod on_off;
+pub(crate) mod persistent;
+pub(crate) mod request_response;
+pub(crate) mod resolved;
+pub(crate) mod synthetic;
+pub mod traffic;
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};

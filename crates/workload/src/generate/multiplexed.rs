@@ -10,10 +10,19 @@
 //! The numbers of objects and times are chosen.
 
 use rand_chacha::ChaCha8Rng;
+use serde::ser::SerializeMap;
+use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Bytes, Duration, Instant};
 
+use super::keys::{
+    self, AT, Cut, Pareto, Request, Size, UNKNOWN, Work, groups, requests, responses,
+};
+use super::resolved::{size, time};
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Arrivals, Numbers, REQUEST, web_responses};
+use crate::dialogue::{Dialogues, scripts};
 use crate::draw::{Sizes, Times, geometric};
+use crate::suite::Framing;
 use crate::{Connection, Exchange, MAX_UNIT, Side, Turn};
 
 /// Payload of a full frame.
@@ -72,6 +81,75 @@ impl MultiplexedConfig {
             _ => sizes.mean() * (1.0 + FRAME_HEADER as f64 / FRAME as f64),
         };
         of(self.document) + self.objects.max(0.0) * of(self.object)
+    }
+}
+
+described! {
+    #[derive(Clone, Debug)]
+    pub struct Objects("objects", "[[traffic]]", "The objects of a page.") {
+        /// Mean number of objects of a page (geometric).
+        objects: f64 = 20.0 => Key::of(Kind::Number(0.0, 10_000.0));
+        /// Time from a page's document to the requests for its objects.
+        parse: Duration = Duration::from_millis(50) => Key::of(AT);
+    }
+}
+impl Rules for Objects {}
+
+groups! {
+    /// Its keys.
+    pub struct MultiplexedKeys {
+        load: keys::Load,
+        arrivals: keys::Arrivals,
+        pareto: Pareto,
+        cut: Cut,
+        size: Size,
+        request: Request,
+        work: Work,
+        own: Objects,
+    }
+}
+
+impl TrafficKeys for MultiplexedKeys {
+    type Traffic = MultiplexedConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
+        let default = MultiplexedConfig::new(UNKNOWN);
+        let sizes = responses(&self.pareto, &self.cut, &self.size, around.given)?;
+        Ok(MultiplexedConfig {
+            request: requests(&self.request, &self.work, 0.0),
+            delay: self.work.delay(default.delay),
+            document: sizes,
+            parse: Times::Constant(self.own.parse),
+            objects: self.own.objects,
+            object: sizes,
+            ..default
+        })
+    }
+}
+
+impl Sends for MultiplexedConfig {
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("arrivals_per_s", &self.pages_per_s)?;
+        map.serialize_entry("request", &size(self.request))?;
+        map.serialize_entry("server_delay", &time(self.delay))?;
+        map.serialize_entry("document", &size(self.document))?;
+        map.serialize_entry("parse", &time(self.parse))?;
+        map.serialize_entry("objects", &self.objects)?;
+        map.serialize_entry("object", &size(self.object))
+    }
+
+    fn bytes_per_arrival(&self, framing: Framing) -> Option<f64> {
+        Some(self.mean_page() * framing.overhead())
+    }
+
+    fn set_arrivals_per_s(&mut self, per_s: f64) {
+        self.pages_per_s = per_s;
+    }
+}
+
+impl Generates for MultiplexedConfig {
+    fn dialogues(&self, random: ChaCha8Rng) -> Dialogues {
+        scripts(Multiplexed::new(*self, random))
     }
 }
 

@@ -5,9 +5,15 @@
 //! faster than the source, the mean rate is therefore above `rate * on / (on + off)`.
 
 use rand_chacha::ChaCha8Rng;
+use serde::ser::SerializeMap;
+use tables::Wrong;
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::Numbers;
+use super::keys::{Bursts, Sources, groups};
+use super::resolved::{sources, time};
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
+use crate::dialogue::{Dialogues, scripts};
 use crate::draw::{Times, spread_starts};
 use crate::{Connection, Exchange, MAX_UNIT, Script, Side, Unit};
 
@@ -34,6 +40,50 @@ pub struct OnOffConfig {
     pub off: Times,
     /// Who sends.
     pub sender: Side,
+}
+
+/// How long a source lives if its table has no duration.
+const LIFETIME: Duration = Duration::from_secs(3600);
+
+groups! {
+    /// Their keys.
+    pub struct OnOffKeys { sources: Sources, bursts: Bursts }
+}
+
+impl TrafficKeys for OnOffKeys {
+    type Traffic = OnOffConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
+        let Bursts { rate, on, off } = self.bursts;
+        let off = off.unwrap_or(Duration::from_secs(1));
+        let (count, spread) = self.sources.starts(on + off);
+        Ok(OnOffConfig {
+            count,
+            begin: Instant::ZERO,
+            spread,
+            lifetime: around.duration.unwrap_or(LIFETIME),
+            rate,
+            on: Times::Exponential { mean: on },
+            off: Times::Exponential { mean: off },
+            sender: Side::Acceptor,
+        })
+    }
+}
+
+impl Sends for OnOffConfig {
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        sources(map, self.count, self.spread)?;
+        map.serialize_entry("rate_bps", &self.rate.bits_per_sec())?;
+        map.serialize_entry("on", &time(self.on))?;
+        map.serialize_entry("off", &time(self.off))?;
+        map.serialize_entry("lifetime_s", &self.lifetime.as_secs_f64())
+    }
+}
+
+impl Generates for OnOffConfig {
+    fn dialogues(&self, random: ChaCha8Rng) -> Dialogues {
+        scripts(OnOff::new(*self, random))
+    }
 }
 
 /// An iterator over the connections, one for each source.

@@ -14,10 +14,19 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use rand_chacha::ChaCha8Rng;
+use serde::ser::SerializeMap;
+use tables::{Key, Rules, Wrong, described};
 use units::{Duration, Instant};
 
+use super::keys::{
+    self, Cut, INTERVAL, Pareto, Request, Size, Thoughts, UNKNOWN, Work, groups, responses,
+};
+use super::resolved::epochs;
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Arrivals, Epochs, Numbers};
+use crate::dialogue::{Dialogues, scripts};
 use crate::draw::geometric;
+use crate::suite::Framing;
 use crate::{Connection, Exchange};
 
 /// Parameters of the traffic.
@@ -56,6 +65,68 @@ struct Session {
     number: u64,
     /// The requests that it has not sent.
     requests: u32,
+}
+
+groups! {
+    /// Its keys.
+    pub struct PersistentKeys {
+        load: keys::Load,
+        arrivals: keys::Arrivals,
+        pareto: Pareto,
+        cut: Cut,
+        size: Size,
+        request: Request,
+        work: Work,
+        thoughts: Thoughts,
+        own: IdleTimeout,
+    }
+}
+
+described! {
+    #[derive(Clone, Debug)]
+    pub struct IdleTimeout("idle-timeout", "[[traffic]]", "How long a connection stays open.") {
+        /// Time after which a server closes an idle connection.
+        idle_timeout: Duration = Duration::from_secs(5) => Key::of(INTERVAL);
+    }
+}
+impl Rules for IdleTimeout {}
+
+impl TrafficKeys for PersistentKeys {
+    type Traffic = PersistentConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
+        let default = PersistentConfig::new(UNKNOWN);
+        let response = responses(&self.pareto, &self.cut, &self.size, around.given)?;
+        Ok(PersistentConfig {
+            epochs: self.thoughts.epochs(&self.request, &self.work, response),
+            requests: self.thoughts.requests.unwrap_or(default.requests),
+            idle_timeout: self.own.idle_timeout,
+            ..default
+        })
+    }
+}
+
+impl Sends for PersistentConfig {
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("arrivals_per_s", &self.sessions_per_s)?;
+        epochs(map, &self.epochs)?;
+        map.serialize_entry("requests", &self.requests)?;
+        map.serialize_entry("idle_timeout_s", &self.idle_timeout.as_secs_f64())
+    }
+
+    fn bytes_per_arrival(&self, framing: Framing) -> Option<f64> {
+        Some(self.requests.max(1.0) * self.epochs.response.mean_on_the_wire(framing))
+    }
+
+    fn set_arrivals_per_s(&mut self, per_s: f64) {
+        self.sessions_per_s = per_s;
+    }
+}
+
+impl Generates for PersistentConfig {
+    fn dialogues(&self, random: ChaCha8Rng) -> Dialogues {
+        scripts(Persistent::new(*self, random))
+    }
 }
 
 /// An endless iterator over connections.

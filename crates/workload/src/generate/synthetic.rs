@@ -7,10 +7,17 @@
 //! think times between them.
 
 use rand_chacha::ChaCha8Rng;
+use serde::ser::SerializeMap;
+use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Duration, Instant};
 
+use super::keys::{self, Cut, Pareto, Request, Size, Thoughts, UNKNOWN, Work, groups, responses};
+use super::resolved::epochs;
+use super::traffic::{Around, Generates, Sends, TrafficKeys};
 use super::{Arrivals, Epochs, Numbers};
+use crate::dialogue::{Dialogues, scripts};
 use crate::draw::{Sizes, geometric, unit};
+use crate::suite::Framing;
 use crate::{Connection, Exchange, Script, Unit};
 
 /// Parameters of the substitute.
@@ -46,6 +53,83 @@ impl SyntheticConfig {
             concurrent: 0.05,
             small_segments: None,
         }
+    }
+}
+
+described! {
+    #[derive(Clone, Debug)]
+    pub struct Substitute("substitute", "[[traffic]]", "What a substitute has beside epochs.") {
+        /// Fraction of the connections whose sides do not wait for each other.
+        concurrent: f64 = 0.05 => Key::of(Kind::PERCENT);
+        /// Fraction of the connections with segments of 496 bytes; the others have 1460.
+        small_segments: Option<f64> = None => Key::of(Kind::PERCENT)
+            .usually("none; segments are as large as the path allows");
+    }
+}
+impl Rules for Substitute {}
+
+groups! {
+    /// Its keys.
+    pub struct SyntheticKeys {
+        load: keys::Load,
+        arrivals: keys::Arrivals,
+        pareto: Pareto,
+        cut: Cut,
+        size: Size,
+        request: Request,
+        work: Work,
+        thoughts: Thoughts,
+        own: Substitute,
+    }
+}
+
+impl TrafficKeys for SyntheticKeys {
+    type Traffic = SyntheticConfig;
+
+    fn traffic(&self, around: &Around<'_>) -> Result<Self::Traffic, Wrong> {
+        let default = SyntheticConfig::new(UNKNOWN);
+        let response = responses(&self.pareto, &self.cut, &self.size, around.given)?;
+        let requests = self.thoughts.requests;
+        Ok(SyntheticConfig {
+            epochs: self.thoughts.epochs(&self.request, &self.work, response),
+            last: requests.map_or(default.last, |mean| 1.0 / mean),
+            concurrent: self.own.concurrent,
+            small_segments: self.own.small_segments,
+            ..default
+        })
+    }
+}
+
+impl Sends for SyntheticConfig {
+    fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("arrivals_per_s", &self.arrivals_per_s)?;
+        epochs(map, &self.epochs)?;
+        map.serialize_entry("requests", &(1.0 / self.last))?;
+        map.serialize_entry("concurrent", &self.concurrent)?;
+        map.serialize_entry("small_segments", &self.small_segments)
+    }
+
+    fn bytes_per_arrival(&self, framing: Framing) -> Option<f64> {
+        let response = self.epochs.response;
+        let of = |segment| response.mean_on_the_wire(Framing { segment, ..framing });
+        let response = match self.small_segments {
+            Some(small) => {
+                let [of_small, of_large] = Self::SEGMENTS.map(of);
+                small * of_small + (1.0 - small) * of_large
+            }
+            None => response.mean_on_the_wire(framing),
+        };
+        Some(response / self.last)
+    }
+
+    fn set_arrivals_per_s(&mut self, per_s: f64) {
+        self.arrivals_per_s = per_s;
+    }
+}
+
+impl Generates for SyntheticConfig {
+    fn dialogues(&self, random: ChaCha8Rng) -> Dialogues {
+        scripts(Synthetic::new(*self, random))
     }
 }
 

@@ -43,7 +43,7 @@ use core::num::NonZeroU16;
 use units::{Bytes, Duration, Instant};
 
 use super::{CubicConfig, CubicVersion, cube_root};
-use crate::avoidance::{AdditiveIncrease, Jiffies};
+use crate::avoidance::{AdditiveIncrease, Jiffies, rescale};
 use crate::{Ack, Avoidance, Congestion, OrdinaryAck, Phase, Window};
 
 /// `beta` in 1/1024: what a reduction leaves of the window.
@@ -364,6 +364,15 @@ impl Avoidance for CubicLinux {
 
     fn on_timeout(&mut self) {
         *self = Self::new(self.config);
+    }
+
+    /// A new epoch begins at the next ACK: its curve counts in segments.
+    fn on_mtu(&mut self, from: Bytes, to: Bytes) {
+        self.last_max = rescale(self.last_max, from, to);
+        self.last_cwnd = 0;
+        self.epoch = None;
+        self.seen = Bytes::ZERO;
+        self.seen_segments = 0;
     }
 
     fn on_idle(&mut self, now: Instant, idle_since: Instant) {

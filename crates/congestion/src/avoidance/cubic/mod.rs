@@ -175,6 +175,13 @@ impl Avoidance for Cubic {
         }
     }
 
+    fn on_mtu(&mut self, from: Bytes, to: Bytes) {
+        match self {
+            Self::Linux(cubic) => cubic.on_mtu(from, to),
+            Self::Rfc9438(cubic) => cubic.on_mtu(from, to),
+        }
+    }
+
     fn on_idle(&mut self, now: Instant, idle_since: Instant) {
         match self {
             Self::Linux(cubic) => cubic.on_idle(now, idle_since),

@@ -143,6 +143,15 @@ impl Avoidance for CubicRfc9438 {
         *self = Self::new(self.config);
     }
 
+    /// A new epoch begins at the next ACK: its curve counts in segments.
+    fn on_mtu(&mut self, from: Bytes, to: Bytes) {
+        let [from, to] = [from, to].map(|smss| i128::from(smss.get().max(1)));
+        self.w_max = self.w_max.map(|w_max| w_max * from / to);
+        self.cwnd_prior = self.cwnd_prior * from / to;
+        self.fraction = 0;
+        self.epoch = None;
+    }
+
     fn on_idle(&mut self, now: Instant, idle_since: Instant) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + now.saturating_since(idle_since)).min(now);

@@ -75,7 +75,10 @@ impl Options for BbrConfig {
 /// BBR version 1. Windows are in segments.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    /// What it counts in: the segment size that the connection began with.
     smss: Bytes,
+    /// The segment size now; see [`CongestionControl::on_mtu`].
+    segment: Bytes,
     cwnd: u64,
     ssthresh: Bytes,
     /// The window to restore after recovery or PROBE_RTT.
@@ -124,6 +127,7 @@ impl Bbr {
         let unknown = rate::bandwidth(cwnd, Duration::from_millis(1));
         Self {
             smss,
+            segment: smss,
             cwnd,
             ssthresh: Bytes::MAX,
             prior_cwnd: 0,
@@ -340,11 +344,22 @@ impl CongestionControl for Bbr {
 
     #[inline]
     fn window(&self) -> Window {
-        Window {
+        let window = Window {
             cwnd: self.smss * self.cwnd,
             ssthresh: self.ssthresh,
             smss: self.smss,
+        };
+        if self.segment == self.smss {
+            window
+        } else {
+            window.in_segments_of(self.segment)
         }
+    }
+
+    /// Bandwidth and window stay in the segments that the connection began with; what
+    /// [`Self::window`] reports is whole in the new size.
+    fn on_mtu(&mut self, _now: Instant, smss: Bytes) {
+        self.segment = smss.max(Bytes::new(1));
     }
 
     #[inline]

@@ -461,6 +461,10 @@ impl CongestionControl for Bbr3 {
         true
     }
 
+    fn on_mtu(&mut self, _now: Instant, smss: Bytes) {
+        self.smss = smss.max(Bytes::new(1));
+    }
+
     fn watches_losses(&self) -> bool {
         true
     }

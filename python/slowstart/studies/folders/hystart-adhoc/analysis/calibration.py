@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from slowstart.studies.estimates import Estimate
@@ -97,9 +96,3 @@ def agreement(low: float | None, high: float | None, changes: list[Estimate]) ->
     if not any(inside):
         return "differs at every allowed setting"
     return f"hangs on the choice: agrees at {sum(inside)} of {len(inside)} allowed settings"
-
-
-def distance_of(values: Mapping[str, float]) -> float:
-    """The distance of four numbers from the column Base."""
-    squares = [(values[name] / published - 1) ** 2 for name, published in PUBLISHED.items()]
-    return float(np.sqrt(np.mean(squares)))

@@ -1,0 +1,124 @@
+//! What an algorithm needs of its transport, before a connection exists.
+
+use units::{Bytes, Instant};
+
+use super::{Algorithm, BuildContext};
+use crate::CongestionControl;
+
+/// What an algorithm needs of its transport. A transport that lacks one of these cannot run the
+/// algorithm as published: it should refuse it when it is configured.
+///
+/// [`CongestionControl::undo`] is not among them: every algorithm takes back a reduction that was a
+/// mistake where the transport finds that out, and none depends on it. A transport that never finds
+/// out, such as one that follows RFC 9002, runs all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requirements {
+    /// It sets the pace, at least at times.
+    pub pacing: bool,
+    /// It reads delivery-rate samples.
+    pub rate_samples: bool,
+    /// It must be notified of each packet that leaves.
+    pub sent_events: bool,
+    /// It must know which packets, or how many bytes, were lost, and what was in flight when they
+    /// left.
+    pub loss_attribution: bool,
+    /// It reads the handshake's round-trip time before it sends data.
+    pub handshake_rtt: bool,
+    /// It reads what earlier connections over the path left.
+    pub memory: bool,
+    /// The routers of the path take part.
+    pub routers: bool,
+    /// It reads what only a simulator knows of the path.
+    pub known_path: bool,
+    /// It retransmits data that was not lost.
+    pub copies: bool,
+}
+
+impl Algorithm {
+    /// What it needs of its transport: the sum over its parts.
+    #[must_use]
+    pub fn needs(&self) -> Requirements {
+        // The answers never change, and do not depend on the connection.
+        let smss = Bytes::new(1_200);
+        let mut control = self.build(BuildContext {
+            now: Instant::ZERO,
+            smss,
+            initial_window: smss * 10,
+            seed: 0,
+            handshake_rtt: None,
+        });
+        let needs = control.needs();
+        let routers =
+            control.header_bytes().is_some() || control.requested_rate(Bytes::MAX).is_some();
+        Requirements {
+            pacing: needs.pacing,
+            rate_samples: needs.rate_samples,
+            sent_events: needs.sent,
+            loss_attribution: needs.losses || control.watches_losses(),
+            handshake_rtt: needs.handshake_rtt,
+            memory: needs.memory,
+            routers,
+            known_path: control.knows_path(),
+            copies: needs.copies,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Requirements;
+    use crate::Algorithm;
+
+    fn needs(name: &str) -> Requirements {
+        let algorithm: Algorithm = name.parse().expect(name);
+        algorithm.needs()
+    }
+
+    const NONE: Requirements = Requirements {
+        pacing: false,
+        rate_samples: false,
+        sent_events: false,
+        loss_attribution: false,
+        handshake_rtt: false,
+        memory: false,
+        routers: false,
+        known_path: false,
+        copies: false,
+    };
+
+    #[test]
+    fn round_trip_times_and_acknowledgments_serve_most() {
+        for name in ["cubic", "reno+standard", "cubic+hystart++", "bic+limited"] {
+            assert_eq!(needs(name), NONE, "{name}");
+        }
+        for version in ["2.0", "3.1", "4.0"] {
+            let search = needs(&std::format!("cubic+search:version={version}"));
+            let rate_samples = version == "4.0";
+            assert_eq!(
+                search,
+                Requirements {
+                    sent_events: true,
+                    rate_samples,
+                    ..NONE
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn each_of_the_others_says_what_it_needs() {
+        let jump = needs("cubic+jump-start");
+        assert!(jump.pacing && jump.handshake_rtt && !jump.loss_attribution);
+        let rapid = needs("cubic+rapid-start");
+        assert!(rapid.pacing && rapid.handshake_rtt && rapid.loss_attribution);
+        assert!(needs("cubic+careful-resume").memory);
+        assert!(!needs("cubic+careful-resume:saved_cwnd=100").memory);
+        assert!(needs("cubic+stateful").memory);
+        assert!(needs("cubic+suss").pacing && needs("bbr").rate_samples);
+        assert!(needs("bbr3").loss_attribution && !needs("bbr").loss_attribution);
+        assert!(needs("cubic+halfback").copies && needs("cubic+oracle").known_path);
+        for name in ["cubic+quick-start", "xcp", "rcp"] {
+            assert!(needs(name).routers, "{name}");
+        }
+    }
+}
