@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slowstart import algorithms, paths
+from slowstart._native import algorithms, paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
