@@ -35,6 +35,8 @@ pub struct FileReport {
 pub struct Options {
     /// Most points for figures of each connection.
     pub points: usize,
+    /// Numbers of the connections of a capture that have points; all if it is empty.
+    pub drawn: Vec<u64>,
     /// Numbers of the connections of which a replay needs the steps.
     pub replayed: Vec<u64>,
     /// Set by another thread, it ends the reading soon; what was read so far is then the result.
@@ -87,7 +89,9 @@ fn analyze_packets(
     reader: impl BufRead + Send,
     options: &Options,
 ) -> Result<FileReport, ReadError> {
-    let mut tracker = Tracker::new(options.points).replaying(options.replayed.iter().copied());
+    let mut tracker = Tracker::new(options.points)
+        .replaying(options.replayed.iter().copied())
+        .drawing(options.drawn.iter().copied());
     let mut decoder = Decoder::default();
     let summary = packets::read(reader, |frame| {
         if let Some(segment) = decoder.decode(frame) {

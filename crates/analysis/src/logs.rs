@@ -278,6 +278,8 @@ impl Follower {
             steps: Vec::new(),
             waits: Vec::new(),
             series: self.series.into_points(),
+            retransmitted: Vec::new(),
+            sacked: Vec::new(),
         }
     }
 
@@ -289,7 +291,6 @@ impl Follower {
             exit: None,
             class: Class::CannotTell,
             class_confidence: 1.0,
-            cost_s: None,
             sentence: sentence.to_owned(),
         };
         if self.goes_backwards {
@@ -359,19 +360,16 @@ impl Follower {
                 None => format!("{window} bytes"),
             }
         );
-        let mut cost_s = None;
         match main {
             Some(("receive-window", part)) if part > MAIN => {
-                cost_s = Some(0.0);
                 sentence.push_str(&format!(
-                    "; the exit cost nothing, the receiver was the limit for {:.1} of {:.1} s",
+                    "; the receiver was the limit for {:.1} of {:.1} s",
                     limits.receive_window_s,
                     self.last.busy.unwrap_or(0) as f64 / 1e9
                 ));
             }
             Some(("application", part)) if part > MAIN => {
-                cost_s = Some(0.0);
-                sentence.push_str("; the exit cost nothing, the application was the limit");
+                sentence.push_str("; the application was the limit");
             }
             _ => {}
         }
@@ -383,7 +381,6 @@ impl Follower {
             exit: Some(exit),
             class: Class::CannotTell,
             class_confidence: 1.0,
-            cost_s,
             sentence,
         }
     }

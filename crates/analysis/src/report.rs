@@ -4,7 +4,7 @@
 use measure::Limit;
 use serde::Serialize;
 
-use crate::series::{Point, Step};
+use crate::series::{Point, Span, Step};
 
 /// Where the capture was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -234,8 +234,6 @@ pub struct Verdict {
     pub class: Class,
     /// From 0 to 1.
     pub class_confidence: f64,
-    /// Seconds that the exit cost against one at capacity; null if the connection does not tell.
-    pub cost_s: Option<f64>,
     /// The verdict in one sentence.
     pub sentence: String,
 }
@@ -307,4 +305,11 @@ pub struct Connection {
     /// Points for figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,
+    /// Retransmitted segments, each at its own sequence number; where there are points, at most as
+    /// many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retransmitted: Vec<Span>,
+    /// What SACK blocks reported, each byte when it was reported first; likewise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sacked: Vec<Span>,
 }

@@ -60,18 +60,16 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
             exit: None,
             class: Class::CannotTell,
             class_confidence: 1.0,
-            cost_s: (reason != Reason::CannotTell).then_some(0.0),
             sentence: rule.sentence(&evidence),
         };
     };
-    let (class, class_confidence, cost_s) = class_of(sender, &exit, reason);
+    let (class, class_confidence) = class_of(sender, &exit, reason);
     Verdict {
         rule: rule.name,
         reason,
         confidence,
         class,
         class_confidence,
-        cost_s,
         sentence: sentence(reason, &exit, class, sender),
         exit: Some(exit),
     }
@@ -160,15 +158,14 @@ fn exit_of(sender: &Sender, fit: &Fit, at: i64, flight: i64, after: Option<i64>)
 }
 
 /// The exit against the capacity that the rest of the connection shows.
-fn class_of(sender: &Sender, exit: &Exit, reason: Reason) -> (Class, f64, Option<f64>) {
-    let cannot = (Class::CannotTell, 1.0, None);
+fn class_of(sender: &Sender, exit: &Exit, reason: Reason) -> (Class, f64) {
+    let cannot = (Class::CannotTell, 1.0);
     let Some(capacity) = capacity(sender) else {
         return cannot;
     };
     let at = (exit.time_s * 1e9) as i64;
     let after = sender.rounds.iter().filter(|round| round.began >= at);
-    let after: Vec<&Round> = after.collect();
-    if after.len() < ROUNDS_FOR_CAPACITY {
+    if after.count() < ROUNDS_FOR_CAPACITY {
         return cannot;
     }
     let limits = sender.limits();
@@ -176,24 +173,18 @@ fn class_of(sender: &Sender, exit: &Exit, reason: Reason) -> (Class, f64, Option
     let all = total(&limits).max(1e-9);
     if own > OWN_LIMIT * all {
         // What limited the flow later was not the path.
-        return (Class::CannotTell, own / all, Some(0.0));
+        return (Class::CannotTell, own / all);
     }
     let filled = exit.cwnd_bytes as f64 / capacity.bdp_bytes.max(1.0);
     // The nearer to the boundary, the less sure; the boundary leaves room for the headers of the rate.
     let confidence = ((filled / NEAR_CAPACITY).ln().abs() / 0.5).clamp(0.5, 0.95);
     if filled < NEAR_CAPACITY {
-        let full = after
-            .iter()
-            .find(|round| round.rate() >= NEAR_CAPACITY * capacity.delivery_rate_bps);
-        let ideal = sender.rtt_min.unwrap_or(0) as f64 / 1e9 * (1.0 / filled).log2().max(0.0);
-        let cost = full.map(|round| (round.began as f64 / 1e9 - exit.time_s - ideal).max(0.0));
-        return (Class::Early, confidence, cost);
+        return (Class::Early, confidence);
     }
     if reason == Reason::Heuristic {
-        return (Class::AtCapacity, confidence, Some(0.0));
+        return (Class::AtCapacity, confidence);
     }
-    let repaired = sender.retransmissions.bytes as f64 * 8.0 / capacity.delivery_rate_bps;
-    (Class::Late, confidence, Some(repaired))
+    (Class::Late, confidence)
 }
 
 fn sentence(reason: Reason, exit: &Exit, class: Class, sender: &Sender) -> String {

@@ -136,6 +136,8 @@ struct Open {
     /// Segments until the vantage is decided.
     waiting: Vec<(usize, Segment)>,
     is_decided: bool,
+    /// Most points for figures.
+    points: usize,
 }
 
 /// Follows connections. Feed it the segments of a capture, then call [`Tracker::finish`].
@@ -152,6 +154,8 @@ pub struct Tracker {
     swept: i64,
     /// Numbers of the connections whose steps are kept.
     replayed: BTreeSet<u64>,
+    /// Numbers of the connections that have points for figures; all if it is empty.
+    drawn: BTreeSet<u64>,
     /// Connections that ended only because too many were open.
     pub evicted: u64,
 }
@@ -168,6 +172,7 @@ impl Tracker {
             ended: Vec::new(),
             swept: -EXTREME,
             replayed: BTreeSet::new(),
+            drawn: BTreeSet::new(),
             evicted: 0,
         }
     }
@@ -176,6 +181,13 @@ impl Tracker {
     #[must_use]
     pub fn replaying(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
         self.replayed.extend(numbers);
+        self
+    }
+
+    /// Keeps points for figures of the connections with these numbers alone.
+    #[must_use]
+    pub fn drawing(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
+        self.drawn.extend(numbers);
         self
     }
 
@@ -237,12 +249,16 @@ impl Tracker {
                     queued,
                     waiting: Vec::new(),
                     is_decided: false,
+                    points: if self.drawn.is_empty() || self.drawn.contains(&self.count) {
+                        self.points
+                    } else {
+                        0
+                    },
                 },
             );
         }
-        let points = self.points;
         if let Some(open) = self.open.get_mut(&key) {
-            open.take(segment, points);
+            open.take(segment, open.points);
             // A FIN or an RST brings the end nearer.
             let over = open.over_from();
             if over < open.queued {
@@ -285,7 +301,7 @@ impl Tracker {
     fn end(&mut self, key: Key) {
         if let Some(open) = self.open.remove(&key) {
             self.queue.remove(&(open.queued, key));
-            self.ended.push(open.finish(self.points));
+            self.ended.push(open.finish());
         }
     }
 
@@ -299,9 +315,8 @@ impl Tracker {
     #[must_use]
     pub fn finish(mut self) -> Vec<Connection> {
         let open = std::mem::take(&mut self.open);
-        let points = self.points;
         let mut ended = self.take_ended();
-        ended.extend(open.into_values().map(|open| open.finish(points)));
+        ended.extend(open.into_values().map(|open| open.finish()));
         ended.sort_by_key(|connection| connection.number);
         ended
     }
@@ -456,7 +471,8 @@ impl Open {
         }
     }
 
-    fn finish(mut self, points: usize) -> Connection {
+    fn finish(mut self) -> Connection {
+        let points = self.points;
         if !self.is_decided {
             self.decide(points);
         }
@@ -540,6 +556,8 @@ impl Open {
             waits: sender.take_waits(),
             steps: sender.steps.unwrap_or_default(),
             series: sender.series.into_points(),
+            retransmitted: sender.retransmitted.into_spans(),
+            sacked: sender.selective.into_spans(),
         }
     }
 }

@@ -40,9 +40,10 @@ fn the_receiver_limits_the_sample_of_mlab_after_a_heuristic_exit() {
         (10.0..10.2).contains(&limits.receive_window_s),
         "{limits:?}"
     );
-    assert_eq!(verdict.cost_s, Some(0.0));
     assert!(
-        verdict.sentence.contains("by a heuristic after 0.35 s at 38 segments; the exit cost nothing, the receiver was the limit"),
+        verdict
+            .sentence
+            .contains("by a heuristic after 0.35 s at 38 segments; the receiver was the limit"),
         "{}",
         verdict.sentence
     );

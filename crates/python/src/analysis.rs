@@ -21,12 +21,18 @@ use crate::errors;
 use crate::scenarios::Scenario;
 
 /// Analyzes a capture or log; returns the report as JSON. Each connection has at most `points`
-/// points for figures.
+/// points for figures; in a capture only those of `numbers`, if there are any.
 #[pyfunction]
-#[pyo3(signature = (file, *, points = 0))]
-pub fn analyze_file(py: Python<'_>, file: PathBuf, points: usize) -> PyResult<String> {
+#[pyo3(signature = (file, *, points = 0, numbers = Vec::new()))]
+pub fn analyze_file(
+    py: Python<'_>,
+    file: PathBuf,
+    points: usize,
+    numbers: Vec<u64>,
+) -> PyResult<String> {
     let options = Options {
         points,
+        drawn: numbers,
         ..Options::default()
     };
     let report = attend(
