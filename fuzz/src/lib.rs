@@ -180,7 +180,11 @@ pub fn packet_capture(data: &[u8]) {
 /// Analyzes or rejects a capture or log. Numbers of what it accepts are in range.
 pub fn analyzed_file(data: &[u8]) {
     let input = std::io::Cursor::new(data.to_vec());
-    let Ok(report) = analysis::analyze_reader(input, 64) else {
+    let options = analysis::Options {
+        points: 64,
+        ..analysis::Options::default()
+    };
+    let Ok(report) = analysis::analyze_reader(input, &options) else {
         return;
     };
     for connection in &report.connections {

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use capture::{Decoder, Ending, Format, Input, Kind, ReadError, logs, packets};
+use capture::{Decoder, Ending, Format, Kind, ReadError, logs, packets};
 use serde::Serialize;
 
 use crate::logs::LogTracker;
@@ -28,20 +30,41 @@ pub struct FileReport {
     pub connections: Vec<Connection>,
 }
 
-/// Analyzes `file`, with at most `points` points for figures for each connection.
+/// How to analyze a file.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Most points for figures of each connection.
+    pub points: usize,
+    /// Numbers of the connections of a capture that have points; all if it is empty.
+    pub drawn: Vec<u64>,
+    /// Numbers of the connections of which a replay needs the steps.
+    pub replayed: Vec<u64>,
+    /// Set by another thread, it ends the reading soon; what was read so far is then the result.
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// A file that ends when the reading is cancelled. Readers take some thousand packets at once, so it
+/// is asked often enough.
+struct Cancellable<R> {
+    inner: R,
+    cancel: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for Cancellable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        self.inner.read(buffer)
+    }
+}
+
+/// Analyzes `file`.
 ///
 /// # Errors
 /// Those of [`capture::open`] and of the readers.
-pub fn analyze(file: &Path, points: usize) -> Result<FileReport, ReadError> {
-    analyze_input(capture::open(file)?, points, &[])
-}
-
-/// Analyzes `file`, and keeps of the connections with these numbers what a replay needs.
-///
-/// # Errors
-/// As [`analyze`].
-pub fn analyze_for_replay(file: &Path, numbers: &[u64]) -> Result<FileReport, ReadError> {
-    analyze_input(capture::open(file)?, 0, numbers)
+pub fn analyze(file: &Path, options: &Options) -> Result<FileReport, ReadError> {
+    analyze_reader(capture::regular_file(file)?, options)
 }
 
 /// The same for a stream of bytes.
@@ -50,24 +73,25 @@ pub fn analyze_for_replay(file: &Path, numbers: &[u64]) -> Result<FileReport, Re
 /// As [`analyze`].
 pub fn analyze_reader(
     reader: impl Read + Send + 'static,
-    points: usize,
+    options: &Options,
 ) -> Result<FileReport, ReadError> {
-    analyze_input(capture::from_reader(reader)?, points, &[])
-}
-
-fn analyze_input(input: Input, points: usize, replayed: &[u64]) -> Result<FileReport, ReadError> {
+    let input = capture::from_reader(Cancellable {
+        inner: reader,
+        cancel: Arc::clone(&options.cancel),
+    })?;
     match input.kind {
-        Kind::Packets => analyze_packets(input.reader, points, replayed),
-        kind => analyze_log(kind, input.reader, points),
+        Kind::Packets => analyze_packets(input.reader, options),
+        kind => analyze_log(kind, input.reader, options.points),
     }
 }
 
 fn analyze_packets(
     reader: impl BufRead + Send,
-    points: usize,
-    replayed: &[u64],
+    options: &Options,
 ) -> Result<FileReport, ReadError> {
-    let mut tracker = Tracker::new(points).replaying(replayed.iter().copied());
+    let mut tracker = Tracker::new(options.points)
+        .replaying(options.replayed.iter().copied())
+        .drawing(options.drawn.iter().copied());
     let mut decoder = Decoder::default();
     let summary = packets::read(reader, |frame| {
         if let Some(segment) = decoder.decode(frame) {
@@ -121,6 +145,12 @@ fn analyze_log(kind: Kind, reader: impl BufRead, points: usize) -> Result<FileRe
     })?;
     let mut notes = Vec::new();
     note_ending(&summary.ending, &mut notes);
+    if tracker.backwards() > 0 {
+        notes.push(format!(
+            "The times of {} senders go backwards; they get no verdict.",
+            tracker.backwards()
+        ));
+    }
     Ok(FileReport {
         format: match kind {
             Kind::TcpInfo => "tcp-info",

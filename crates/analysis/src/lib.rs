@@ -16,20 +16,25 @@
 //!
 //! A connection keeps at most 65,536 segments in flight, a logarithmic number
 //! of points of the growing flight, and at most [`series::MOST_POINTS`] points for figures. At most
-//! [`tracker::MOST_OPEN`] connections are open; beyond, the one that was silent for longest ends.
+//! [`tracker::MOST_OPEN`] connections are open; beyond, one that is closed or was silent for longest
+//! ends.
 
 mod drain;
+mod evidence;
 pub mod file;
+mod growth;
 pub mod logs;
 pub mod replay;
 pub mod report;
+pub mod rules;
 mod sender;
 pub mod series;
 mod startup;
+pub mod thresholds;
 pub mod tracker;
 mod view;
 
-pub use file::{FileReport, analyze, analyze_for_replay, analyze_reader};
+pub use file::{FileReport, Options, analyze, analyze_reader};
 pub use report::{
     Capacity, Class, Connection, Exit, Handshake, Limits, Reason, Retransmissions, Side, Vantage,
     Verdict, Wait,

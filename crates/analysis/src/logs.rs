@@ -18,6 +18,10 @@ pub const MOST: usize = 65_536;
 /// Largest time, in nanoseconds: 73 years before or after the epoch.
 pub(crate) const EXTREME: i64 = 1 << 61;
 
+/// A sample that is earlier than the one before by more than this contradicts it, in nanoseconds.
+/// Logs that several threads write have small steps back, which count as none.
+const BACKWARDS: i64 = 10_000_000;
+
 /// Fraction of the busy time from which a limit counts as the limit.
 const MAIN: f64 = 0.5;
 
@@ -43,6 +47,8 @@ struct Follower {
     rtt_count: u64,
     best_rate: u64,
     found: Option<Found>,
+    /// Whether a sample is earlier than the one before.
+    goes_backwards: bool,
     /// Whether the first sample was in slow start.
     began_in_slow_start: bool,
     series: Series,
@@ -89,6 +95,13 @@ impl LogTracker {
         }
     }
 
+    /// Senders whose times go backwards.
+    #[must_use]
+    pub fn backwards(&self) -> usize {
+        let all = self.followers.values();
+        all.filter(|follower| follower.goes_backwards).count()
+    }
+
     /// The reports, in the order in which the senders appeared.
     #[must_use]
     pub fn finish(self) -> Vec<Connection> {
@@ -118,12 +131,18 @@ impl Follower {
             rtt_count: 0,
             best_rate: 0,
             found: None,
+            goes_backwards: false,
             began_in_slow_start: sample.ssthresh.is_none_or(|value| value == u64::MAX),
             series: Series::new(points),
         }
     }
 
     fn take(&mut self, sample: &Sample) {
+        self.goes_backwards |= sample.at < self.last.at - BACKWARDS;
+        let sample = &Sample {
+            at: sample.at.max(self.last.at),
+            ..sample.clone()
+        };
         let before = std::mem::replace(&mut self.last, sample.clone());
         self.samples += 1;
         self.max_flight = self.max_flight.max(sample.in_flight.unwrap_or(0));
@@ -178,6 +197,10 @@ impl Follower {
         let part = |value: Option<u64>| value.unwrap_or(0) as f64 / 1e9;
         let receiver = part(self.last.receiver_limited);
         let buffer = part(self.last.buffer_limited);
+        // Most logs do not say when the sender was busy, so not what held it either.
+        if self.last.busy.is_none() {
+            return Limits::default();
+        }
         let busy = part(self.last.busy);
         Limits {
             // The kernel calls "busy" all time with data to send or in flight.
@@ -193,7 +216,8 @@ impl Follower {
         let duration = seconds(self.last.at - self.first.at);
         let limits = self.limits();
         let verdict = self.verdict(&limits);
-        let mss = self.last.mss.unwrap_or(1);
+        // Unknown in most logs of QUIC.
+        let mss = self.last.mss.unwrap_or(0);
         let retransmitted = self.last.retransmitted.unwrap_or(0);
         let acked = self.last.acked.unwrap_or(0);
         let (sender, receiver) = match self.owner.name.split_once(" > ") {
@@ -216,7 +240,9 @@ impl Follower {
             closed: false,
             handshake: Handshake::default(),
             bytes: acked,
-            segments: acked.div_ceil(mss.max(1)).saturating_add(retransmitted),
+            segments: acked
+                .checked_div(mss)
+                .map_or(0, |_| acked.div_ceil(mss).saturating_add(retransmitted)),
             packets: [self.samples, 0],
             largest_segment_bytes: u32::try_from(mss).unwrap_or(0),
             retransmissions: Retransmissions {
@@ -252,19 +278,28 @@ impl Follower {
             steps: Vec::new(),
             waits: Vec::new(),
             series: self.series.into_points(),
+            retransmitted: Vec::new(),
+            sacked: Vec::new(),
         }
     }
 
     fn verdict(&self, limits: &Limits) -> Verdict {
         let nothing = |reason, confidence, sentence: &str| Verdict {
+            rule: "log",
             reason,
             confidence,
             exit: None,
             class: Class::CannotTell,
             class_confidence: 1.0,
-            cost_s: None,
             sentence: sentence.to_owned(),
         };
+        if self.goes_backwards {
+            return nothing(
+                Reason::CannotTell,
+                1.0,
+                "Cannot tell: the times of the log go backwards.",
+            );
+        }
         let main = limits.main();
         let Some(found) = &self.found else {
             if !self.began_in_slow_start {
@@ -293,7 +328,6 @@ impl Follower {
             };
         };
         let time = |sample: &Sample| seconds(sample.at - self.first.at);
-        let mss = found.after.mss.unwrap_or(1).max(1);
         let threshold = found.after.ssthresh.unwrap_or(0);
         let (low, high) = (
             found.before.cwnd.unwrap_or(threshold),
@@ -306,11 +340,7 @@ impl Follower {
         };
         let exit = Exit {
             time_s: time(&found.after),
-            // Samples may be out of order.
-            time_interval_s: [
-                time(&found.before).min(time(&found.after)),
-                time(&found.after),
-            ],
+            time_interval_s: [time(&found.before), time(&found.after)],
             cwnd_bytes: window,
             cwnd_interval_bytes: [low.min(high).min(window), low.max(high).max(window)],
             ssthresh_bytes: Some(threshold),
@@ -323,34 +353,34 @@ impl Follower {
             _ => "by a heuristic",
         };
         let mut sentence = format!(
-            "Slow start ended {why} after {:.2} s at {} segments",
+            "Slow start ended {why} after {:.2} s at {}",
             exit.time_s,
-            window / mss
+            match found.after.mss.filter(|mss| *mss > 1) {
+                Some(mss) => format!("{} segments", window / mss),
+                None => format!("{window} bytes"),
+            }
         );
-        let mut cost_s = None;
         match main {
             Some(("receive-window", part)) if part > MAIN => {
-                cost_s = Some(0.0);
                 sentence.push_str(&format!(
-                    "; the exit cost nothing, the receiver was the limit for {:.1} of {:.1} s",
+                    "; the receiver was the limit for {:.1} of {:.1} s",
                     limits.receive_window_s,
                     self.last.busy.unwrap_or(0) as f64 / 1e9
                 ));
             }
             Some(("application", part)) if part > MAIN => {
-                cost_s = Some(0.0);
-                sentence.push_str("; the exit cost nothing, the application was the limit");
+                sentence.push_str("; the application was the limit");
             }
             _ => {}
         }
         sentence.push('.');
         Verdict {
+            rule: "log",
             reason: found.reason,
             confidence: 0.95,
             exit: Some(exit),
             class: Class::CannotTell,
             class_confidence: 1.0,
-            cost_s,
             sentence,
         }
     }

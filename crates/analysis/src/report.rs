@@ -4,7 +4,7 @@
 use measure::Limit;
 use serde::Serialize;
 
-use crate::series::{Point, Step};
+use crate::series::{Point, Span, Step};
 
 /// Where the capture was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -222,6 +222,8 @@ pub struct Capacity {
 /// The verdict on the start-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
+    /// Name of the rule that decided, as docs/reference/analysis.md lists them.
+    pub rule: &'static str,
     /// Why slow start ended, or did not.
     pub reason: Reason,
     /// From 0 to 1: how sure the reason is.
@@ -232,8 +234,6 @@ pub struct Verdict {
     pub class: Class,
     /// From 0 to 1.
     pub class_confidence: f64,
-    /// Seconds that the exit cost against one at capacity; null if the connection does not tell.
-    pub cost_s: Option<f64>,
     /// The verdict in one sentence.
     pub sentence: String,
 }
@@ -265,11 +265,12 @@ pub struct Connection {
     pub handshake: Handshake,
     /// Payload of the data's sender, every byte counted once.
     pub bytes: u64,
-    /// Its data segments, retransmissions included.
+    /// Its data segments, retransmissions included; 0 for a log that does not have the MSS.
     pub segments: u64,
     /// All packets, from sender to receiver and back.
     pub packets: [u64; 2],
-    /// Largest payload of a segment on the wire; a capture before segmentation shows larger ones.
+    /// Largest payload of a segment on the wire; a capture before segmentation shows larger ones. 0
+    /// for a log that does not have it.
     pub largest_segment_bytes: u32,
     /// Retransmissions.
     pub retransmissions: Retransmissions,
@@ -304,4 +305,11 @@ pub struct Connection {
     /// Points for figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,
+    /// Retransmitted segments, each at its own sequence number; where there are points, at most as
+    /// many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retransmitted: Vec<Span>,
+    /// What SACK blocks reported, each byte when it was reported first; likewise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sacked: Vec<Span>,
 }

@@ -13,7 +13,7 @@ mod repairs;
 use std::collections::VecDeque;
 
 use crate::report::{Limits, Retransmissions, Vantage, Wait};
-use crate::series::{Point, Series, Step};
+use crate::series::{Point, Series, Spans, Step};
 use crate::view::{Ack, Data, Event};
 use limits::Clock;
 use moments::Sent;
@@ -104,6 +104,9 @@ pub struct Sender {
     last_ack_seen: i64,
     clock: Clock,
     pub series: Series,
+    /// Retransmitted segments, and what SACK blocks reported.
+    pub retransmitted: Spans,
+    pub selective: Spans,
 }
 
 impl Sender {
@@ -160,6 +163,8 @@ impl Sender {
             last_ack_seen: 0,
             clock: Clock::default(),
             series: Series::new(points),
+            retransmitted: Spans::new(points),
+            selective: Spans::new(points),
         }
     }
 
@@ -246,7 +251,14 @@ impl Sender {
         let at = at.max(self.last_event);
         self.last_event = at;
         let retransmitted = match event {
-            Event::Data(data) => self.on_data(at, data),
+            Event::Data(data) => {
+                let is_retransmission = self.on_data(at, data);
+                if is_retransmission {
+                    let end = data.start + i64::from(data.length);
+                    self.retransmitted.offer(at, data.start, end);
+                }
+                is_retransmission
+            }
             Event::Ack(ack) => {
                 self.on_ack(at, ack);
                 false
@@ -530,6 +542,7 @@ impl Sender {
     fn mark(&mut self, start: i64, end: i64) -> Option<i64> {
         let mut newest = None;
         for (start, end) in self.sacked.add(start, end) {
+            self.selective.offer(self.last_event, start, end);
             let first = self.sent.partition_point(|sent| sent.start < start);
             for sent in self.sent.iter().skip(first) {
                 if sent.end > end {

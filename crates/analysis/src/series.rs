@@ -37,6 +37,73 @@ pub struct Point {
     pub retransmitted: bool,
 }
 
+/// Bytes at a moment: a retransmitted segment, or what a SACK block reported first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Span {
+    /// Seconds since the connection's first packet.
+    pub time_s: f64,
+    /// The first byte.
+    pub begin_bytes: u64,
+    /// One past the last.
+    pub end_bytes: u64,
+}
+
+/// Keeps every n-th span, and doubles n when there are too many.
+#[derive(Clone, Debug)]
+pub struct Spans {
+    spans: Vec<Span>,
+    stride: u64,
+    seen: u64,
+    limit: usize,
+}
+
+impl Spans {
+    /// At most `limit` spans; 0 keeps none.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            spans: Vec::new(),
+            stride: 1,
+            seen: 0,
+            limit: limit.min(MOST_POINTS),
+        }
+    }
+
+    /// Offers the bytes from `begin` to `end`; times are nanoseconds.
+    pub fn offer(&mut self, at: i64, begin: i64, end: i64) {
+        if self.limit == 0 {
+            return;
+        }
+        self.seen += 1;
+        if !(self.seen - 1).is_multiple_of(self.stride) {
+            return;
+        }
+        if self.spans.len() >= self.limit {
+            // Every other span, so that the strides stay aligned.
+            let mut index = 0;
+            self.spans.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.stride *= 2;
+            if !(self.seen - 1).is_multiple_of(self.stride) {
+                return;
+            }
+        }
+        self.spans.push(Span {
+            time_s: at as f64 / 1e9,
+            begin_bytes: begin.max(0) as u64,
+            end_bytes: end.max(0) as u64,
+        });
+    }
+
+    /// The spans.
+    #[must_use]
+    pub fn into_spans(self) -> Vec<Span> {
+        self.spans
+    }
+}
+
 /// Keeps every n-th point, and doubles n when there are too many.
 #[derive(Clone, Debug)]
 pub struct Series {

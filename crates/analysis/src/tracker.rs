@@ -131,22 +131,31 @@ struct Open {
     syn_count: u32,
     last_syn: Option<i64>,
     closed: Option<i64>,
+    /// Its place in the tracker's queue.
+    queued: i64,
     /// Segments until the vantage is decided.
     waiting: Vec<(usize, Segment)>,
     is_decided: bool,
+    /// Most points for figures.
+    points: usize,
 }
 
 /// Follows connections. Feed it the segments of a capture, then call [`Tracker::finish`].
 #[derive(Debug)]
 pub struct Tracker {
     open: BTreeMap<Key, Open>,
+    /// One entry for each open connection, by the time from which it is over if no packet comes. A
+    /// packet moves that time, and the entry follows only when it is the first.
+    queue: BTreeSet<(i64, Key)>,
     count: u64,
     points: usize,
     ended: Vec<Connection>,
-    /// When connections were last searched for silent ones.
+    /// When silent connections were last ended.
     swept: i64,
     /// Numbers of the connections whose steps are kept.
     replayed: BTreeSet<u64>,
+    /// Numbers of the connections that have points for figures; all if it is empty.
+    drawn: BTreeSet<u64>,
     /// Connections that ended only because too many were open.
     pub evicted: u64,
 }
@@ -157,11 +166,13 @@ impl Tracker {
     pub const fn new(points: usize) -> Self {
         Self {
             open: BTreeMap::new(),
+            queue: BTreeSet::new(),
             count: 0,
             points,
             ended: Vec::new(),
             swept: -EXTREME,
             replayed: BTreeSet::new(),
+            drawn: BTreeSet::new(),
             evicted: 0,
         }
     }
@@ -170,6 +181,13 @@ impl Tracker {
     #[must_use]
     pub fn replaying(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
         self.replayed.extend(numbers);
+        self
+    }
+
+    /// Keeps points for figures of the connections with these numbers alone.
+    #[must_use]
+    pub fn drawing(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
+        self.drawn.extend(numbers);
         self
     }
 
@@ -200,12 +218,11 @@ impl Tracker {
             if segment.flags.rst {
                 return;
             }
-            if self.open.len() >= MOST_OPEN {
-                let oldest = self.open.iter().min_by_key(|(_, open)| open.last);
-                if let Some(key) = oldest.map(|(key, _)| *key) {
-                    self.evicted += 1;
-                    self.end(key);
-                }
+            if self.open.len() >= MOST_OPEN
+                && let Some((_, oldest)) = self.first_over()
+            {
+                self.evicted += 1;
+                self.end(oldest);
             }
             self.count += 1;
             let keeps_steps = self.replayed.contains(&self.count);
@@ -215,6 +232,8 @@ impl Tracker {
             } else {
                 (source, destination)
             };
+            let queued = segment.at + SILENCE;
+            self.queue.insert((queued, key));
             self.open.insert(
                 key,
                 Open {
@@ -227,14 +246,44 @@ impl Tracker {
                     syn_count: 0,
                     last_syn: None,
                     closed: None,
+                    queued,
                     waiting: Vec::new(),
                     is_decided: false,
+                    points: if self.drawn.is_empty() || self.drawn.contains(&self.count) {
+                        self.points
+                    } else {
+                        0
+                    },
                 },
             );
         }
-        let points = self.points;
         if let Some(open) = self.open.get_mut(&key) {
-            open.take(segment, points);
+            open.take(segment, open.points);
+            // A FIN or an RST brings the end nearer.
+            let over = open.over_from();
+            if over < open.queued {
+                self.queue.remove(&(open.queued, key));
+                self.queue.insert((over, key));
+                open.queued = over;
+            }
+        }
+    }
+
+    /// The open connection that is over first if no packet comes, and from when it is.
+    fn first_over(&mut self) -> Option<(i64, Key)> {
+        loop {
+            let &(queued, key) = self.queue.first()?;
+            let Some(open) = self.open.get_mut(&key) else {
+                self.queue.pop_first();
+                continue;
+            };
+            let over = open.over_from();
+            if over <= queued {
+                return Some((over, key));
+            }
+            self.queue.pop_first();
+            self.queue.insert((over, key));
+            open.queued = over;
         }
     }
 
@@ -244,23 +293,15 @@ impl Tracker {
             return;
         }
         self.swept = now;
-        let over = |open: &Open| {
-            now - open.last > SILENCE || open.closed.is_some_and(|at| now - at > LINGER)
-        };
-        let keys: Vec<Key> = self
-            .open
-            .iter()
-            .filter(|(_, open)| over(open))
-            .map(|(key, _)| *key)
-            .collect();
-        for key in keys {
+        while let Some((_, key)) = self.first_over().filter(|(over, _)| *over < now) {
             self.end(key);
         }
     }
 
     fn end(&mut self, key: Key) {
         if let Some(open) = self.open.remove(&key) {
-            self.ended.push(open.finish(self.points));
+            self.queue.remove(&(open.queued, key));
+            self.ended.push(open.finish());
         }
     }
 
@@ -274,15 +315,20 @@ impl Tracker {
     #[must_use]
     pub fn finish(mut self) -> Vec<Connection> {
         let open = std::mem::take(&mut self.open);
-        let points = self.points;
         let mut ended = self.take_ended();
-        ended.extend(open.into_values().map(|open| open.finish(points)));
+        ended.extend(open.into_values().map(|open| open.finish()));
         ended.sort_by_key(|connection| connection.number);
         ended
     }
 }
 
 impl Open {
+    /// From when it is over if no packet comes.
+    fn over_from(&self) -> i64 {
+        let silent = self.last + SILENCE;
+        self.closed.map_or(silent, |at| silent.min(at + LINGER))
+    }
+
     fn is_reused_by(&self, syn: &Segment) -> bool {
         let host = &self.hosts[usize::from(self.hosts[0].address != syn.source)];
         host.initial.is_some_and(|initial| initial != syn.seq) || !host.has_syn
@@ -425,7 +471,8 @@ impl Open {
         }
     }
 
-    fn finish(mut self, points: usize) -> Connection {
+    fn finish(mut self) -> Connection {
+        let points = self.points;
         if !self.is_decided {
             self.decide(points);
         }
@@ -509,6 +556,8 @@ impl Open {
             waits: sender.take_waits(),
             steps: sender.steps.unwrap_or_default(),
             series: sender.series.into_points(),
+            retransmitted: sender.retransmitted.into_spans(),
+            sacked: sender.selective.into_spans(),
         }
     }
 }

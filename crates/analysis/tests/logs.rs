@@ -1,7 +1,7 @@
 //! Logs of senders: M-Lab's sample, which is the data of others and read only where it is, and logs
 //! made here.
 
-use analysis::{Class, Reason, Vantage};
+use analysis::{Class, FileReport, Options, Reason, Vantage};
 
 /// M-Lab's sample (repository m-lab/tcp-info, netlink/testdata), 63 kB.
 const SAMPLE: &str = "mlab-ndt-7hhhv_1559749627_0000000000062D84.00000.jsonl.zst";
@@ -13,7 +13,7 @@ fn the_receiver_limits_the_sample_of_mlab_after_a_heuristic_exit() {
     let Some(file) = testing::traces::capture(SAMPLE) else {
         return;
     };
-    let report = analysis::analyze(&file, 500).expect("an archive");
+    let report = analysis::analyze(&file, &with_points(500)).expect("an archive");
     assert_eq!(
         (report.format, report.records, report.notes.len()),
         ("tcp-info", 891, 0)
@@ -40,9 +40,10 @@ fn the_receiver_limits_the_sample_of_mlab_after_a_heuristic_exit() {
         (10.0..10.2).contains(&limits.receive_window_s),
         "{limits:?}"
     );
-    assert_eq!(verdict.cost_s, Some(0.0));
     assert!(
-        verdict.sentence.contains("by a heuristic after 0.35 s at 38 segments; the exit cost nothing, the receiver was the limit"),
+        verdict
+            .sentence
+            .contains("by a heuristic after 0.35 s at 38 segments; the receiver was the limit"),
         "{}",
         verdict.sentence
     );
@@ -65,9 +66,74 @@ fn ss(rows: &[(u32, Option<u32>, u32)]) -> Vec<u8> {
     text.into_bytes()
 }
 
+fn with_points(points: usize) -> Options {
+    Options {
+        points,
+        ..Options::default()
+    }
+}
+
+fn log(bytes: Vec<u8>) -> FileReport {
+    let bytes = std::io::Cursor::new(bytes);
+    analysis::analyze_reader(bytes, &Options::default()).expect("a log")
+}
+
+/// A qlog of one sender: times in milliseconds, windows, and thresholds where they are set.
+fn qlog(rows: &[(u64, u32, Option<u32>)]) -> Vec<u8> {
+    let event = |&(time, window, threshold): &(u64, u32, Option<u32>)| {
+        let threshold = threshold.map_or(String::new(), |it| format!(",\"ssthresh\":{it}"));
+        format!(
+            "{{\"time\":{time},\"name\":\"recovery:metrics_updated\",\"data\":\
+             {{\"congestion_window\":{window},\"bytes_in_flight\":100{threshold}}}}}"
+        )
+    };
+    let events: Vec<String> = rows.iter().map(event).collect();
+    format!(
+        "{{\"qlog_version\":\"0.3\",\"traces\":[{{\"events\":[{}]}}]}}",
+        events.join(",")
+    )
+    .into_bytes()
+}
+
+#[test]
+fn a_log_whose_times_go_backwards_gets_a_note_and_no_verdict() {
+    let report = log(qlog(&[(9_000_000, 14_520, None), (3, 7_000, Some(7_000))]));
+    assert_eq!(
+        report.notes,
+        ["The times of 1 senders go backwards; they get no verdict."]
+    );
+    let [connection] = &report.connections[..] else {
+        panic!("{} connections", report.connections.len());
+    };
+    let verdict = &connection.verdict;
+    assert_eq!((verdict.reason, &verdict.exit), (Reason::CannotTell, &None));
+    assert!(connection.duration_s >= 0.0);
+    // Threads that write one log may be 10 ms apart.
+    let near = log(qlog(&[
+        (20, 14_520, None),
+        (11, 29_040, None),
+        (90, 7_000, Some(7_000)),
+    ]));
+    assert_eq!(near.connections[0].verdict.reason, Reason::Heuristic);
+    assert!(near.notes.is_empty());
+}
+
+#[test]
+fn a_window_stays_in_bytes_where_the_log_does_not_have_the_mss() {
+    let report = log(qlog(&[(1, 14_520, None), (90, 7_000, Some(7_000))]));
+    let connection = &report.connections[0];
+    assert_eq!(
+        connection.verdict.sentence,
+        "Slow start ended by a heuristic after 0.09 s at 7000 bytes."
+    );
+    assert_eq!(
+        (connection.segments, connection.largest_segment_bytes),
+        (0, 0)
+    );
+}
+
 fn verdict(rows: &[(u32, Option<u32>, u32)]) -> analysis::Verdict {
-    let bytes = std::io::Cursor::new(ss(rows));
-    let mut report = analysis::analyze_reader(bytes, 0).expect("a log");
+    let mut report = log(ss(rows));
     assert_eq!(report.connections.len(), 1);
     report.connections.remove(0).verdict
 }

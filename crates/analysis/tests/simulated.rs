@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use analysis::{Connection, Reason, Tracker, Vantage};
+use analysis::{Connection, Options, Reason, Tracker, Vantage};
 use measure::{FlowResult, PacketKind, Vantage as Host};
 use scenario::Scenario;
 use simulator::{RunOptions, RunOutput};
@@ -27,7 +27,8 @@ fn captured(output: &RunOutput, host: Host) -> Vec<u8> {
 /// What the analysis of a run's capture at the sender says of its connection.
 fn at_sender(output: &RunOutput) -> Connection {
     let bytes = captured(output, Host::Sender);
-    let report = analysis::analyze_reader(std::io::Cursor::new(bytes), 0).expect("a capture");
+    let report = analysis::analyze_reader(std::io::Cursor::new(bytes), &Options::default())
+        .expect("a capture");
     report.connections.into_iter().next().expect("a connection")
 }
 

@@ -20,7 +20,7 @@ pub mod simulated;
 mod writer;
 
 pub use error::{Ending, ReadError};
-pub use open::{Input, Kind, from_reader, open};
+pub use open::{Input, Kind, from_reader, open, regular_file};
 pub use packets::{Format, Frame, LinkType, PacketSummary};
 pub use segment::{Decoder, Flags, Segment, TcpOptions};
 pub use writer::Writer;

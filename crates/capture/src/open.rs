@@ -42,11 +42,25 @@ const CHUNK: usize = 256 << 10;
 /// # Errors
 /// [`ReadError::Io`], and [`ReadError::Unknown`] for any other format.
 pub fn open(file: &Path) -> Result<Input, ReadError> {
-    let handle = File::open(file)?;
-    if !handle.metadata()?.is_file() {
-        return Err(io::Error::other("not a regular file").into());
+    from_reader(regular_file(file)?)
+}
+
+/// Opens a regular file. Opening a named pipe would wait for its writer, so the kind of file is
+/// checked first.
+///
+/// # Errors
+/// [`ReadError::Io`].
+pub fn regular_file(file: &Path) -> Result<File, ReadError> {
+    let metadata = std::fs::metadata(file)?;
+    if !metadata.is_file() {
+        let kind = if metadata.is_dir() {
+            "this is a folder, not a file"
+        } else {
+            "not a regular file"
+        };
+        return Err(io::Error::other(kind).into());
     }
-    from_reader(handle)
+    Ok(File::open(file)?)
 }
 
 /// The same for a stream of bytes.

@@ -7,7 +7,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use analysis::Tracker;
+use analysis::{Options, Tracker};
 use capture::simulated::{self, Remark};
 use congestion::Algorithm;
 use measure::{FlowResult, Limit, PacketKind, PacketTrace, Vantage};
@@ -21,14 +21,29 @@ use crate::errors;
 use crate::scenarios::Scenario;
 
 /// Analyzes a capture or log; returns the report as JSON. Each connection has at most `points`
-/// points for figures.
+/// points for figures; in a capture only those of `numbers`, if there are any.
 #[pyfunction]
-#[pyo3(signature = (file, *, points = 0))]
-pub fn analyze_file(py: Python<'_>, file: PathBuf, points: usize) -> PyResult<String> {
-    let report = py.detach(|| {
-        let report = analysis::analyze(&file, points);
-        report.map(|report| json!(report).to_string())
-    });
+#[pyo3(signature = (file, *, points = 0, numbers = Vec::new()))]
+pub fn analyze_file(
+    py: Python<'_>,
+    file: PathBuf,
+    points: usize,
+    numbers: Vec<u64>,
+) -> PyResult<String> {
+    let options = Options {
+        points,
+        drawn: numbers,
+        ..Options::default()
+    };
+    let report = attend(
+        py,
+        &options.cancel,
+        || Ok(()),
+        || {
+            let report = analysis::analyze(&file, &options);
+            report.map(|report| json!(report).to_string())
+        },
+    )?;
     report.map_err(|error| errors::input(format!("{}: {error}", file.display())))
 }
 
@@ -46,8 +61,12 @@ pub fn replay_file(
         .map(|name| Algorithm::parse(name))
         .collect();
     let algorithms = parsed.map_err(errors::input)?;
-    let replays = py.detach(|| {
-        let report = analysis::analyze_for_replay(&file, &numbers)?;
+    let options = Options {
+        replayed: numbers.clone(),
+        ..Options::default()
+    };
+    let work = || {
+        let report = analysis::analyze(&file, &options)?;
         let chosen = report.connections.iter();
         let chosen = chosen.filter(|connection| numbers.contains(&connection.number));
         let replays: Vec<Value> = chosen
@@ -57,7 +76,8 @@ pub fn replay_file(
             })
             .collect();
         Ok::<_, capture::ReadError>(Value::from(replays).to_string())
-    });
+    };
+    let replays = attend(py, &options.cancel, || Ok(()), work)?;
     replays.map_err(|error| errors::input(format!("{}: {error}", file.display())))
 }
 
