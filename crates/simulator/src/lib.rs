@@ -38,6 +38,7 @@ use rayon::prelude::*;
 use scenario::Scenario;
 
 pub use channel::{Channel, ChannelLink};
+pub use flow::exit_result;
 pub use look::look;
 pub use network_look::network_look;
 
