@@ -54,6 +54,7 @@ pub(crate) fn result_of(
         run,
         seed,
         stack: Stack::Linux,
+        stack_version: None,
         scenario: scenario.name.clone(),
         path: scenario.path.name.clone(),
         end_s: seen.end.as_secs_f64(),
@@ -181,6 +182,7 @@ fn flow_result(
             .or(observer.exit.map(|exit| (exit.at, exit.by_congestion)))
             .map(|(at, by_congestion)| classify(at, by_congestion, capacity)),
         startup: None,
+        closed: None,
     }
 }
 

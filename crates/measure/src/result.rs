@@ -19,6 +19,10 @@ pub enum Stack {
     Linux,
     /// The TCP of a kernel in a virtual machine that runs in virtual time.
     LinuxVm,
+    /// The QUIC stack quinn, in virtual time.
+    Quinn,
+    /// The QUIC stack noq, in virtual time.
+    Noq,
 }
 
 /// One flow of one run. Byte counts never include headers, segment counts never pure ACKs.
@@ -80,6 +84,9 @@ pub struct FlowResult {
     /// sent nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup: Option<StartupResult>,
+    /// Why the connection was closed before its data had arrived; absent if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<String>,
 }
 
 impl FlowResult {
@@ -112,6 +119,7 @@ impl FlowResult {
             first_loss_s: None,
             exit_class: None,
             startup: None,
+            closed: None,
         }
     }
 }
@@ -202,6 +210,9 @@ pub struct RunResult {
     pub seed: u64,
     /// The TCP implementation that ran.
     pub stack: Stack,
+    /// Its version; absent for the simulated TCP, which is that of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack_version: Option<String>,
     /// The scenario's name. Tables show it; the result document has the whole scenario once.
     #[serde(skip)]
     pub scenario: String,

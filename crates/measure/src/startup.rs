@@ -19,6 +19,9 @@ pub struct SlowStartExitResult {
     pub time_s: f64,
     /// The congestion window at the decision, before any reduction.
     pub cwnd_bytes: u64,
+    /// The same in full packets. Present for QUIC, whose windows count the bytes of datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwnd_packets: Option<u64>,
     /// The reason for the exit.
     pub reason: String,
     /// The reason with its numbers, in one line: `ack-train: 51.2 ms > 50.0 ms`. The reason alone
@@ -46,6 +49,7 @@ impl SlowStartExitResult {
         Self {
             time_s,
             cwnd_bytes,
+            cwnd_packets: None,
             reason: reason.to_owned(),
             evidence: reason.to_owned(),
             values: BTreeMap::new(),

@@ -70,6 +70,8 @@ const fn stack_name(stack: Stack) -> &'static str {
         Stack::Simulated => "simulated",
         Stack::Linux => "linux",
         Stack::LinuxVm => "linux-vm",
+        Stack::Quinn => "quinn",
+        Stack::Noq => "noq",
     }
 }
 

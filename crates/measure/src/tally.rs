@@ -531,6 +531,7 @@ mod tests {
             run: number,
             seed: u64::from(number),
             stack: Stack::Simulated,
+            stack_version: None,
             scenario: path.to_owned(),
             path: path.to_owned(),
             end_s: f64::from(number),

@@ -7,6 +7,8 @@ mod result;
 #[cfg(test)]
 mod tests;
 
+pub use exit::exit_result;
+
 use std::collections::VecDeque;
 
 use congestion::PathMemory;

@@ -39,6 +39,7 @@ use scenario::Scenario;
 use units::Instant;
 
 pub use channel::{Channel, ChannelLink};
+pub use flow::exit_result;
 pub use look::look;
 pub use network_look::network_look;
 

@@ -86,12 +86,28 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kernel",
             "capture",
             "analysis",
+            "quic-stacks",
         ],
     ),
     // What a QUIC stack's congestion controller is made of, for any stack and for one stack each.
     ("quic", &["units", "congestion"]),
     ("quinn", &["units", "quic"]),
     ("noq", &["units", "quic"]),
+    // The stacks themselves as hosts under the simulated clock.
+    (
+        "quic-stacks",
+        &[
+            "units",
+            "congestion",
+            "network",
+            "scenario",
+            "simulator",
+            "measure",
+            "quic",
+            "quinn",
+            "noq",
+        ],
+    ),
     // Only for tests, so no crate may use it.
     ("testing", &[]),
     (

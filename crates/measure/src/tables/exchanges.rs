@@ -163,6 +163,7 @@ mod tests {
             run: 3,
             seed: 4,
             stack: Stack::Simulated,
+            stack_version: None,
             scenario: "halves".to_owned(),
             path: "dumbbell".to_owned(),
             end_s: 1.0,

@@ -40,6 +40,7 @@ pub fn exit_result(exit: &SlowStartExit, start: Instant) -> SlowStartExitResult 
     SlowStartExitResult {
         time_s: exit.at.saturating_since(start).as_secs_f64(),
         cwnd_bytes: exit.cwnd.get(),
+        cwnd_packets: None,
         reason: exit.reason.name().to_owned(),
         evidence: exit.reason.to_string(),
         values: facts

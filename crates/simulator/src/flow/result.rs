@@ -4,8 +4,7 @@ use congestion::{ExitReason, SlowStartExit};
 use measure::{CapacityPoint, ExitClass, FlowResult, SlowStartExitResult, StartupProbe, classify};
 use units::{Duration, Instant};
 
-use super::exit::exit_result;
-use super::{Arrived, Endpoints, FlowState};
+use super::{Arrived, Endpoints, FlowState, exit_result};
 
 impl FlowState<'_> {
     pub(super) fn result_of(
@@ -75,6 +74,7 @@ impl FlowState<'_> {
             first_drop_s: probe.first_drop.map(since),
             first_loss_s: stats.first_loss.map(since),
             exit_class,
+            closed: None,
             startup: startup.map(|startup| {
                 let delivered = sender.payload_delivered().get();
                 startup.result(delivered, finished.is_some(), is_early)

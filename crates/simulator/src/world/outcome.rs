@@ -85,6 +85,7 @@ impl World<'_> {
             run: self.run,
             seed: self.seed,
             stack: Stack::Simulated,
+            stack_version: None,
             scenario: self.scenario.name.clone(),
             path: path.clone(),
             end_s: self.now.as_secs_f64(),

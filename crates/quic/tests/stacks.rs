@@ -1,0 +1,214 @@
+//! quinn and noq over the links of the simulated TCP, on 50 Mbit/s, 100 ms and 413 packets.
+
+use std::sync::atomic::AtomicBool;
+
+use measure::{FlowResult, RunResult};
+use quic_stacks::{STACKS, Stack, check, run, run_observed};
+use scenario::Scenario;
+use simulator::RunOptions;
+
+fn scenario(algorithm: &str, size: &str, buffer: &str, more: &str) -> Scenario {
+    let text = format!(
+        "[path]\nrate = \"50 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"{buffer}\"\n{more}\n\
+         [[flow]]\nalgorithm = \"{algorithm}\"\nsize = \"{size}\"\n"
+    );
+    Scenario::parse(&text, "test.toml", ".".as_ref()).expect("a valid scenario")
+}
+
+fn stack(name: &str) -> &'static Stack {
+    Stack::named(name).expect("a stack")
+}
+
+/// A run of `algorithm`, which may be one of the stack's own.
+fn result(name: &str, algorithm: &str, size: &str, buffer: &str) -> RunResult {
+    let own = algorithm.starts_with("own").then_some(algorithm);
+    let scenario = scenario(
+        if own.is_some() { "cubic" } else { algorithm },
+        size,
+        buffer,
+        "",
+    );
+    let stack = stack(name);
+    assert_eq!(check(&scenario, stack, own), Ok(()));
+    let cancel = AtomicBool::new(false);
+    run(&scenario, 0, stack, own, &RunOptions::default(), &cancel)
+        .expect("nothing cancels it")
+        .result
+}
+
+fn flow(name: &str, algorithm: &str) -> FlowResult {
+    result(name, algorithm, "5 MB", "413 packets")
+        .flows
+        .remove(0)
+}
+
+fn simulated(algorithm: &str, size: &str, buffer: &str) -> FlowResult {
+    let scenario = scenario(algorithm, size, buffer, "");
+    let mut scenario = scenario;
+    scenario.flows[0].pacing = true;
+    let cancel = AtomicBool::new(false);
+    let output = simulator::run(&scenario, 0, &RunOptions::default(), &cancel);
+    output.expect("nothing cancels it").result.flows.remove(0)
+}
+
+/// The time and the window, in packets, of the exit.
+fn exit(flow: &FlowResult) -> (f64, f64) {
+    let exit = flow.slow_start_exit.as_ref().expect("slow start ends");
+    let packets = exit
+        .cwnd_packets
+        .map_or(exit.cwnd_bytes as f64 / 1_448.0, |packets| packets as f64);
+    (exit.time_s, packets)
+}
+
+#[test]
+fn quinns_own_cubic_and_ours_leave_at_the_same_packet() {
+    let (own, ours) = (
+        flow("quinn", "own"),
+        flow("quinn", "cubic+standard+newreno"),
+    );
+    for each in [&own, &ours] {
+        assert!(each.completed, "{:?}", each.closed);
+        assert_eq!(each.bytes_acked, 5_000_000);
+    }
+    let [own_exit, exit] = [&own, &ours].map(|flow| flow.slow_start_exit.clone().expect("a loss"));
+    assert_eq!(own_exit.time_s, exit.time_s);
+    // Windows of whole datagrams, and the bytes of the handshake's packets, which quinn counts.
+    assert_eq!(
+        (own_exit.cwnd_bytes, exit.cwnd_bytes),
+        (2_459_562, 2_459_712)
+    );
+    assert_eq!(
+        (own_exit.reason.as_str(), exit.reason.as_str()),
+        ("loss", "loss")
+    );
+    assert_eq!(own.algorithm, "own:cubic");
+}
+
+/// The same start-up in quinn and in the simulated TCP with pacing: within 2 % of the time of the
+/// exit, and 4 % of its packets.
+#[test]
+fn a_start_up_leaves_where_it_leaves_in_the_simulated_tcp() {
+    for (algorithm, size, buffer) in [
+        ("cubic+standard", "5 MB", "413 packets"),
+        ("cubic+hystart", "5 MB", "413 packets"),
+        ("cubic+hystart++", "5 MB", "413 packets"),
+        ("cubic+search", "20 MB", "2000 packets"),
+        ("cubic+search:version=4.0", "20 MB", "2000 packets"),
+        ("cubic+hystart++", "20 MB", "2000 packets"),
+    ] {
+        let quinn = result("quinn", algorithm, size, buffer).flows.remove(0);
+        let tcp = simulated(algorithm, size, buffer);
+        assert!(quinn.completed && tcp.completed, "{algorithm}");
+        let ((time, packets), (tcp_time, tcp_packets)) = (exit(&quinn), exit(&tcp));
+        let of = format!("{algorithm}: {time} s, {packets}; TCP {tcp_time} s, {tcp_packets}");
+        assert!((time / tcp_time - 1.0).abs() < 0.02, "{of}");
+        assert!((packets / tcp_packets - 1.0).abs() < 0.04, "{of}");
+    }
+}
+
+/// FNV-1a over the time and the size of every packet.
+fn fingerprint(name: &str, algorithm: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let scenario = scenario(algorithm, "5 MB", "413 packets", "loss = \"0.1 %\"");
+    let (options, cancel) = (RunOptions::default(), AtomicBool::new(false));
+    run_observed(
+        &scenario,
+        0,
+        stack(name),
+        None,
+        &options,
+        &cancel,
+        &mut |departure| {
+            for value in [departure.now.as_nanos(), u64::from(departure.size)] {
+                hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        },
+    )
+    .expect("nothing cancels it");
+    hash
+}
+
+/// The numbers hold for every process and profile.
+#[test]
+fn every_packet_leaves_at_the_same_time_in_every_process() {
+    for (name, algorithm, expected) in [
+        ("quinn", "cubic+search", 0_u64),
+        ("noq", "cubic+hystart", 0),
+        ("noq", "bbr", 0),
+    ] {
+        let hash = fingerprint(name, algorithm);
+        assert_eq!(hash, fingerprint(name, algorithm), "{name} {algorithm}");
+        assert_eq!(hash, expected, "{name} {algorithm}: {hash:#018x}");
+    }
+}
+
+/// quinn-proto 0.11.19 and noq-proto 1.4.0 close a connection whose receiver has more than 1024
+/// gaps in a stream (`connection/assembler.rs`). A start-up that leaves early saves it.
+#[test]
+fn an_overshoot_of_more_than_1024_gaps_closes_the_connection() {
+    for (name, algorithm) in [
+        ("quinn", "own"),
+        ("quinn", "cubic+standard"),
+        ("noq", "own"),
+    ] {
+        let flow = result(name, algorithm, "20 MB", "2000 packets")
+            .flows
+            .remove(0);
+        let why = flow.closed.expect("the receiver closes it");
+        assert!(why.contains("too many gaps in stream buffer"), "{why}");
+        assert!(!flow.completed && flow.bytes_acked < 20_000_000);
+    }
+    let early = result("quinn", "cubic+search", "20 MB", "2000 packets")
+        .flows
+        .remove(0);
+    assert!(early.completed && early.closed.is_none());
+}
+
+#[test]
+fn flows_share_the_path() {
+    let text = "[path]\npreset = \"wired\"\n\
+        [[flow]]\nalgorithm = \"cubic+search\"\nsize = \"2 MB\"\n\
+        [[flow]]\nalgorithm = \"reno+standard\"\nsize = \"1 MB\"\nstart = \"300 ms\"\n\
+        [[flow]]\nalgorithm = \"cubic\"\nduration = \"1 s\"\nstart = \"100 ms\"\n";
+    let scenario = Scenario::parse(text, "three.toml", ".".as_ref()).expect("a valid scenario");
+    for stack in STACKS {
+        let cancel = AtomicBool::new(false);
+        let options = RunOptions {
+            traces: true,
+            ..RunOptions::default()
+        };
+        let output = run(&scenario, 0, stack, None, &options, &cancel).expect("not cancelled");
+        let [first, second, third] = &output.result.flows[..] else {
+            panic!("three flows");
+        };
+        assert!(first.completed && second.completed && !third.completed);
+        assert_eq!(
+            (first.bytes_acked, second.bytes_acked),
+            (2_000_000, 1_000_000)
+        );
+        assert!(third.bytes_acked > 100_000, "{}", third.bytes_acked);
+        let traces = output.traces.expect("they were asked for");
+        assert!(traces.flows.iter().all(|trace| trace.time_s.len() > 100));
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_refused() {
+    let refused = |algorithm, more, own| {
+        let scenario = scenario(algorithm, "5 MB", "413 packets", more);
+        check(&scenario, stack("quinn"), own)
+            .expect_err(algorithm)
+            .to_string()
+    };
+    assert_eq!(
+        refused("bbr", "", None),
+        "quinn 0.11 lets no controller set the pace: bbr needs it"
+    );
+    assert_eq!(
+        refused("cubic", "", Some("own:vegas")),
+        "own:vegas: quinn has no such controller of its own; it has cubic, newreno, bbr"
+    );
+    let mut plain = scenario("cubic", "5 MB", "413 packets", "");
+    plain.flows[0].sack = false;
+    assert!(check(&plain, stack("noq"), None).is_err());
+}
