@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 
 use congestion::{Algorithm, Phase};
 use tcp::segment::{AckSegment, DataSegment, SackBlocks};
-use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{
+    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
+};
 use units::{Bytes, Duration, Instant};
 
 use super::judge::{Sent, Stack};
@@ -124,6 +126,7 @@ impl Simulated {
             loss_detection: LossDetection::default(),
             byte_counting: true,
             seed: 1,
+            tick: Tick::NONE,
         }
     }
 
@@ -149,6 +152,7 @@ impl Simulated {
             autotuning,
             ack_policy: AckPolicy::Delayed,
             sack,
+            tick: Tick::NONE,
         }
     }
 
