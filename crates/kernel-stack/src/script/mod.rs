@@ -172,19 +172,12 @@ impl KernelStack {
         let Some(Socket::Listener(listener)) = self.sockets.get(&fd) else {
             return Err(format!("socket {fd} does not listen"));
         };
-        let begin = time::Duration::from_nanos(monotonic_nanos());
-        loop {
-            match listener.accept() {
-                Ok((stream, _)) => return Ok(stream.set_nonblocking(true).map(|()| stream)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if time::Duration::from_nanos(monotonic_nanos()) - begin > PATIENCE {
-                        return Ok(Err(error));
-                    }
-                    std::thread::sleep(time::Duration::from_micros(50));
-                }
-                Err(error) => return Ok(Err(error)),
-            }
-        }
+        let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        ppoll(&mut polled, Some(TimeSpec::from_duration(PATIENCE)), None)
+            .map_err(|error| format!("waiting for a connection: {error}"))?;
+        Ok(listener
+            .accept()
+            .and_then(|(stream, _)| stream.set_nonblocking(true).map(|()| stream)))
     }
 
     fn set_option(&mut self, fd: i64, option: &SocketOption) -> Result<io::Result<()>, String> {
@@ -244,10 +237,9 @@ impl Stack for KernelStack {
 
     fn inject(&mut self, packet: &Packet) -> Result<(), String> {
         let bytes = self.wire.inject(packet, self.mss);
-        match (&self.device).write(&bytes) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(format!("writing to {DEVICE}: {error}")),
-        }
+        (&self.device)
+            .write_all(&bytes)
+            .map_err(|error| format!("writing to {DEVICE}: {error}"))
     }
 
     fn call(&mut self, call: &Call, expected: i64) -> Result<Result<i64, String>, String> {
