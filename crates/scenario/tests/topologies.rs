@@ -6,7 +6,7 @@ use network::router::RouterSupport;
 use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use proptest::prelude::*;
 use scenario::{
-    Direction, Ends, LinkModel, Node, Parcel, PathModel, Place, RouterModel, Scenario, Step,
+    Direction, Ends, ExactScenario, LinkModel, Node, PathModel, Place, RouterModel, Scenario, Step,
 };
 use units::{Duration, Rate};
 
@@ -125,8 +125,8 @@ fn a_link_has_the_keys_of_a_direction_and_its_reverse_overrides_them() {
         7.0
     );
     assert_eq!(resolved["flows"][0]["from"], "r3");
-    let parcel = serde_json::to_string(&Parcel(scenario.clone())).expect("JSON");
-    let arrived: Parcel = serde_json::from_str(&parcel).expect("a parcel");
+    let exact = serde_json::to_string(&ExactScenario(scenario.clone())).expect("JSON");
+    let arrived: ExactScenario = serde_json::from_str(&exact).expect("an exact scenario");
     assert_eq!(arrived.0, scenario);
 }
 
@@ -576,8 +576,8 @@ fn a_node_or_an_end_of_the_path_may_be_a_proxy() {
              "initial_window_segments": 40, "pacing": true},
         ])
     );
-    let parcel = serde_json::to_string(&Parcel(scenario.clone())).expect("JSON");
-    let Parcel(same) = serde_json::from_str(&parcel).expect("a parcel");
+    let exact = serde_json::to_string(&ExactScenario(scenario.clone())).expect("JSON");
+    let ExactScenario(same) = serde_json::from_str(&exact).expect("an exact scenario");
     assert_eq!(same, scenario);
 }
 
