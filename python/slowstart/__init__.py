@@ -16,7 +16,9 @@ Seven submodules are public, too: :mod:`slowstart.startup` (start-up algorithms 
 >>> import polars, slowstart
 >>> scenarios = slowstart.compare("geo", ["cubic+search", "cubic+hystart"], size="20 MB", runs=20)
 >>> result = slowstart.run(scenarios)
->>> polars.DataFrame(result.flows())
+>>> flows = polars.DataFrame(result.flows())
+>>> flows.group_by("algorithm").len().sort("algorithm").rows()
+[('cubic+hystart', 20), ('cubic+search', 20)]
 
 Invalid input raises :class:`InputError`, a failed run :class:`RunError`. The message is one
 sentence.
@@ -68,6 +70,7 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario over values of its keys, as ``slowstart sweep`` does, and resumes.
 
+    >>> import slowstart
     >>> done = slowstart.sweep(
     ...     {
     ...         "scenario": {
@@ -77,7 +80,8 @@ def sweep(
     ...         "grid": {"path.rate": ["10 Mbit/s", "50 Mbit/s", "250 Mbit/s"]},
     ...     }
     ... )
-    >>> done.table.select("rate_bps", "fct_s")
+    >>> len(done.table)
+    3
 
     Args:
         definition: A sweep file, or a dictionary of the same structure (docs/guides/sweeps.md).

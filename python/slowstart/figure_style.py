@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 FORMATS = ("pdf", "svg", "png")
-USUAL = ("svg", "png")
+USUAL = ("svg",)
 _UNITS_IN = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 _LEAST_IN, _MOST_IN = 2.0, 40.0
 

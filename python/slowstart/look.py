@@ -107,8 +107,18 @@ class Look:
 def resolved(path: str) -> dict[str, Any]:
     """The resolved form of a path.
 
+    Args:
+        path: A preset, ``trace:FILE``, or a path file.
+
+    Returns:
+        The keys of the path with their values; names carry their unit.
+
     Raises:
         InputError: There is no such path, or its file is invalid.
+
+    Example:
+        >>> resolved("wired")["base_rtt_ms"]
+        100.0
     """
     from slowstart.running import compare
 
@@ -126,8 +136,22 @@ def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 
     If the path has background traffic, this also measures it under that traffic, with the traffic's
     warm-up added to the duration.
 
+    Args:
+        path: A preset, ``trace:FILE``, or a path file.
+        seed: Seed of the channel.
+        duration: Time of the observation, with unit.
+        every: Time between two probes, with unit.
+
+    Returns:
+        The departures of each link under saturation, and the delays of the probes.
+
     Raises:
         InputError: The path, the duration or the probe interval is invalid.
+
+    Example:
+        >>> seen = watch("wired", duration="1 s")
+        >>> [float(round(each / 1e6)) for each in rates(seen.links[0], 0.5)]
+        [50.0, 50.0]
     """
     resolved, packets, ends, probes = look(path, seed=seed, duration=duration, every=every)
     frame = pl.DataFrame(packets)
@@ -539,10 +563,10 @@ def write(folder: Path, seen: Look) -> None:
     """Writes the document, the figure, and tables of packets and probes to ``folder``."""
     document = json.dumps(numbers(seen), indent=2)
     (folder / "result.json").write_text(document + "\n", encoding="utf-8")
-    plots.save(figure(seen), folder, "path")
+    plots.save(figure(seen), folder, "path", png=True)
     if seen.topology is not None:
         title = f"{tables.short(seen.path['name'])}: nodes, links and routes"
-        plots.save(topology.figure(seen.topology, title), folder, "topology")
+        plots.save(topology.figure(seen.topology, title), folder, "topology", png=True)
     seen.probes.write_parquet(folder / "probes.parquet")
     if seen.busy is not None:
         seen.busy.round_trips.write_parquet(folder / "round_trips.parquet")

@@ -2,10 +2,7 @@
 
 The functions take the tables of a :class:`~slowstart.Result` (anything that ``polars.DataFrame``
 accepts) and return numbers or polars data frames. docs/concepts/measurements.md defines each
-metric.
-
->>> slow, fast = (slowstart.run(each) for each in slowstart.compare(...))
->>> metrics.speed_up(slow.epochs(), fast.epochs())
+metric. ``metrics.speed_up(slow.epochs(), fast.epochs())`` compares two results.
 
 A population of several kinds of hosts is a scenario with one ``[[traffic]]`` table for each kind.
 The column ``traffic`` of the tables then names the class of a row.
@@ -86,6 +83,18 @@ def speed_up(
         ``epochs``, ``baseline_mean_s``, ``mean_s``, ``speed_up`` (the ratio of these means),
         ``gain_s`` (the mean of the differences) and ``geometric_speed_up`` (the geometric mean of
         the ratios of each epoch).
+
+    Raises:
+        InputError: A table has not the columns of epochs, or ``time`` is neither of the two.
+
+    Example:
+        >>> import polars
+        >>> same = {"path": "a", "run": 0, "traffic": 0, "connection": 0, "epoch": [0, 1]}
+        >>> both = {"response_bytes": 9000, "wait_s": 0.0}
+        >>> slow = polars.DataFrame({**same, **both, "duration_s": [2.0, 4.0]})
+        >>> fast = polars.DataFrame({**same, **both, "duration_s": [1.0, 2.0]})
+        >>> speed_up(slow, fast, time="duration")["epochs", "speed_up"].row(0)
+        (2, 2.0)
     """
     keys = [each for each in _EPOCH if each in _frame(other, "duration_s").columns]
     sides = [_frame(each, *keys, "response_bytes", "duration_s") for each in (baseline, other)]
@@ -162,7 +171,16 @@ def speed_up_by_class(
 def jain(values: Iterable[float]) -> float | None:
     """Jain's fairness index of goodputs: 1 if all are equal, 1/n if one flow has everything.
 
-    ``None`` without values, or if all are zero. Source: Jain, Chiu and Hawe 1984.
+    Args:
+        values: Goodputs, in any unit.
+
+    Returns:
+        A number without unit; ``None`` without values, or if all are zero. Source: Jain, Chiu and
+        Hawe 1984.
+
+    Example:
+        >>> jain([10.0, 10.0]), jain([10.0, 0.0])
+        (1.0, 0.5)
     """
     numbers = [float(each) for each in values]
     squares = math.fsum(each * each for each in numbers)
@@ -179,7 +197,16 @@ def loss_probability(links: Any, link: str | None = None) -> float | None:
         link: The name of the link; without it, all links together.
 
     Returns:
-        ``None`` if no packet was offered.
+        A fraction of 0 to 1; ``None`` if no packet was offered.
+
+    Raises:
+        InputError: The table has no such link.
+
+    Example:
+        >>> import polars
+        >>> links = polars.DataFrame({"link": ["a", "b"], "packets": [90, 100], "drops": [10, 0]})
+        >>> loss_probability(links), loss_probability(links, "a")
+        (0.05, 0.1)
     """
     frame = _frame(links, "link", "packets", "drops")
     if link is not None:
@@ -191,7 +218,26 @@ def loss_probability(links: Any, link: str | None = None) -> float | None:
 
 
 def loss_increase(links: Any, baseline: Any, link: str | None = None) -> float | None:
-    """The difference of two loss probabilities, in percentage points."""
+    """The difference of two loss probabilities.
+
+    Args:
+        links: The table of links.
+        baseline: That of the baseline.
+        link: The name of the link; without it, all links together.
+
+    Returns:
+        Percentage points; ``None`` if no packet was offered in one of the two.
+
+    Raises:
+        InputError: A table has no such link.
+
+    Example:
+        >>> import polars
+        >>> before = polars.DataFrame({"link": ["a"], "packets": [100], "drops": [0]})
+        >>> after = polars.DataFrame({"link": ["a"], "packets": [75], "drops": [25]})
+        >>> loss_increase(after, before)
+        25.0
+    """
     after, before = loss_probability(links, link), loss_probability(baseline, link)
     return None if after is None or before is None else 100 * (after - before)
 
@@ -213,6 +259,19 @@ def effect(
     Its values are throughputs of two halves A (which stays) and B (which changes) with the same
     sizes, times and paths, before and after the change. Any other mean of the halves has such
     ratios, too; of times, a ratio below 1 is an improvement.
+
+    Args:
+        others_before: The mean of A before the change.
+        users_before: That of B.
+        others_after: The mean of A after the change.
+        users_after: That of B.
+
+    Returns:
+        Two ratios without unit.
+
+    Example:
+        >>> effect(10.0, 10.0, 8.0, 15.0)
+        Effect(others=0.8, users=1.5)
     """
     return Effect(others_after / others_before, users_after / users_before)
 
@@ -247,6 +306,17 @@ def exit_cost(
         such background traffic), ``others_rtt_ms``, how much larger the mean RTT of the flows is,
         and ``others_lost``, how much more of all their segments are lost, as a fraction (means over
         runs); null without any.
+
+    Raises:
+        InputError: A table has not the columns of flows.
+
+    Example:
+        >>> import slowstart
+        >>> scenarios = slowstart.compare("wired", ["cubic+standard", "cubic+oracle"], size="5 MB")
+        >>> result = slowstart.run(scenarios)
+        >>> found = exit_cost(result.select(0).flows(), result.select(1).flows())
+        >>> found["name", "n", "of"].row(0), found["cost_s"][0] > 0
+        (('cubic+standard', 1, 1), True)
     """
     keys = ["path", "run", "flow"]
     mine = every = _frame(flows, *keys, "name", "fct_s")

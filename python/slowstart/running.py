@@ -53,8 +53,18 @@ def compare(
         labels: Further labels, ``{"Ours": "cubic+search:threshold=30"}``: tables, figures and
             results then show ``Ours`` as the name of its flows.
 
+    Returns:
+        The scenarios: those of the first path in the order of the algorithms, then those of the
+        next path.
+
     Raises:
         InputError: An argument is unknown, out of range, or given twice.
+
+    Example:
+        >>> import slowstart
+        >>> made = slowstart.compare(["geo", "lte"], "cubic+search", size="1 MB", runs=2)
+        >>> [(each.path, each.flows, each.runs) for each in made]
+        [('geo', ['cubic+search'], 2), ('lte', ['cubic+search'], 2)]
     """
     paths_given = _strings(path, "path", "geo")
     given_labels: list[str | None]
@@ -206,10 +216,22 @@ def run(
             the name of the flows that are named after this algorithm. The column ``scenario``
             tells several scenarios apart (``Scenario.with_names`` gives one another name).
 
+    Returns:
+        The result, whose methods give its tables (``flows``, ``links``, ``summary``, ...), one row
+        for each flow, link or scenario and algorithm; column names carry their unit. With ``to``,
+        the table of the summary.
+
     Raises:
         InputError: The kernel or the user's privileges are insufficient for the stack, or a file
             cannot be written.
         RunError: A run failed.
+
+    Example:
+        >>> import polars, slowstart
+        >>> scenarios = slowstart.compare("wired", ["cubic+search", "reno"], size="1 MB")
+        >>> result = slowstart.run(scenarios)
+        >>> polars.DataFrame(result.flows())["algorithm", "completed"].rows()
+        [('cubic+search', True), ('reno+standard', True)]
     """
     if isinstance(scenario, str):
         raise InputError(

@@ -70,7 +70,8 @@ class Exit:
     """What was measured, if there is a number, and what it was compared with."""
     threshold: float | None = None
     unit: str = ""
-    """Of both: ``"ns"``, ``"bytes"``, ``"bit/s"``, ``"count"``, or ``""`` for a ratio."""
+    """Unit of ``measured`` and ``threshold``: ``"ns"``, ``"bytes"``, ``"bit/s"``, ``"count"``, or
+    ``""`` for a ratio."""
 
 
 def load(module: str, name: str, options: str = "") -> type[Any]:

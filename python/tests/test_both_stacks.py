@@ -73,9 +73,9 @@ def test_the_report_has_a_column_for_each_stack(both: Findings, tmp_path: Path) 
     assert "<li>short (cubic+standard, 1 MB): the kernel has none.</li>" in page
     assert "<li>short (cubic+hystart, 1 MB), run 1: too late</li>" in page
     # One image if a figure shows both stacks.
-    assert (tmp_path / "out" / "time.png").exists()
-    assert not (tmp_path / "out" / "time-linux.png").exists()
-    assert (tmp_path / "out" / "distribution-linux.png").exists()
+    assert (tmp_path / "out" / "time.svg").exists()
+    assert not (tmp_path / "out" / "time-linux.svg").exists()
+    assert (tmp_path / "out" / "distribution-linux.svg").exists()
     on_linux = both.document()["stacks"][1]
     assert on_linux["counted"] == 1
     assert on_linux["left_out"]["the kernel has none"] == ["short (cubic+standard, 1 MB)"]

@@ -118,7 +118,7 @@ def test_the_evolution_is_drawn(small: slowstart.Result, tmp_path: Path) -> None
     drawn = np.asarray(figure.axes[0].lines[0].get_ydata(), dtype=float)
     windows = columns[0].flow_traces["cwnd_bytes"]
     assert drawn.max() * 1e6 == pytest.approx(float(windows.to_numpy().max()))
-    plots.save(figure, tmp_path, "evolution")
+    plots.save(figure, tmp_path, "evolution", png=True)
     assert (tmp_path / "evolution.svg").read_text().count("<path") > 50
     assert (tmp_path / "evolution.png").stat().st_size > 20_000
 

@@ -32,7 +32,7 @@ def test_the_folder_is_complete_and_self_contained(command: Command, tmp_path: P
         "result.json",
         "summary.csv",
     ]
-    expected = [f"{name}.{kind}" for name in figures for kind in ("png", "svg")] + tables
+    expected = [f"{name}.svg" for name in figures] + tables
     assert sorted(each.name for each in out.iterdir()) == sorted(expected)
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
@@ -62,7 +62,7 @@ def test_timed_flows_and_single_runs_are_drawn_too(command: Command, tmp_path: P
     done = command("compare", "wired", "-a", "reno", "--duration", "1s", "-o", "out")
     assert done.returncode == 0, done.stderr
     assert "out/report.html" in done.stdout
-    assert (tmp_path / "out" / "distributions.png").exists()
+    assert (tmp_path / "out" / "distributions.svg").exists()
 
 
 def test_a_scenario_is_written_with_its_traces(command: Command, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ Formats = Annotated[
         "--format",
         metavar="FORMAT",
         help="Formats of the figures: pdf, svg or png; repeatable, or separated by commas "
-        "[default: svg,png]. Text remains text in SVG and PDF files.",
+        "[default: svg]. Text remains text in SVG and PDF files.",
         show_default=False,
     ),
 ]

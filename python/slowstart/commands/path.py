@@ -107,7 +107,7 @@ def _draw(folder: Path, network: dict[str, Any], name: str, seed: int) -> None:
     from slowstart.figures import networks as network_plots
 
     title = f"{name}: nodes, links in range, and routes; seed {seed}"
-    plots.save(network_plots.figure(network, title), folder, "network")
+    plots.save(network_plots.figure(network, title), folder, "network", png=True)
 
 
 def _show_network(

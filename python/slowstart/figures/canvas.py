@@ -237,13 +237,14 @@ def _fix_labels(figure: Figure) -> None:
             axis.set_label_coords(outermost / width, axis.label.get_position()[1], transform=down)
 
 
-def save(figure: Figure, folder: Path, name: str) -> None:
-    """Writes ``name.svg``, with text as outlines, and ``name.png``, for pages.
+def save(figure: Figure, folder: Path, name: str, *, png: bool = False) -> None:
+    """Writes ``name.svg``, with text as outlines, for pages; with ``png`` also ``name.png``.
 
     Equal figures give equal bytes.
     """
     _svg(figure, folder / f"{name}.svg", as_text=False)
-    _png(figure, folder / f"{name}.png")
+    if png:
+        _png(figure, folder / f"{name}.png")
 
 
 def write(figure: Figure, folder: Path, name: str) -> list[Path]:

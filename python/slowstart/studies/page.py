@@ -1,7 +1,7 @@
 """Draws a study: its report (a single self-contained HTML page), tables, figures and document.
 
 The folder then holds ``report.html``, ``result.json``, ``claims.csv``, the tables as Parquet, and
-each figure as SVG and PNG.
+each figure as SVG.
 """
 
 from __future__ import annotations

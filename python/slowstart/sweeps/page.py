@@ -1,4 +1,4 @@
-"""The report of a sweep: one HTML page, and its figures as SVG and PNG."""
+"""The report of a sweep: one HTML page, and its figures as SVG."""
 
 from __future__ import annotations
 
