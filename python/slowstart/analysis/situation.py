@@ -185,10 +185,10 @@ def _fills(points: list[dict[str, Any]], found: Rates) -> bool:
     middle, end = slice(part, 2 * part), slice(3 * part, None)
     if float(found.busy[end].mean()) > _STAYS_BUSY:
         return True
-    grown = float(np.mean(flown[end]) / max(np.mean(flown[middle]), 1.0))
+    grown = float(np.mean(flown[end])) / max(float(np.mean(flown[middle])), 1.0)
     if grown < _GROWS:
         return float(found.busy.mean()) > _FILLS
-    faster = float(np.mean(found.rate[end]) / max(np.mean(found.rate[middle]), 1.0))
+    faster = float(np.mean(found.rate[end])) / max(float(np.mean(found.rate[middle])), 1.0)
     return math.log(max(faster, 1e-3)) < 0.5 * math.log(grown)
 
 
