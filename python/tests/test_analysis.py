@@ -303,6 +303,8 @@ def test_a_path_that_repeats_nothing_predicts_nothing(capture: Path) -> None:
     assert cost["seconds"] is None
     assert path_fit.answer(found, "cubic+search", {"end": "window-differs"}) is None
     assert "predicts nothing" in path_fit.sentence(found)
+    with pytest.raises(InputError, match="not simulated"):
+        path_fit.fit({**connection, "bytes": 10**10})
 
 
 def test_exports_have_what_their_readers_need(

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 REFUSES = 0.1
 """Relative error of the completion beyond which a fit predicts nothing."""
+# A larger transfer would be simulated for too long, and its start-up matters little.
+_LARGEST = 200_000_000
 # An interval wider than this part of the completion gives no cost.
 _WIDE = 0.3
 # Fits that are kept, and how much farther than the best they may be.
@@ -199,6 +201,11 @@ def fit(connection: dict[str, Any]) -> Fit:
     Raises:
         InputError: The connection shows no RTT or no delivery rate.
     """
+    if connection["bytes"] > _LARGEST:
+        raise InputError(
+            f"connection {connection['number']} has more than {_LARGEST // 10**6} MB: it is not "
+            "simulated"
+        )
     real = _outcome(connection)
     vantage = connection["vantage"] if connection["vantage"] in _VANTAGES else "sender"
     made = []
