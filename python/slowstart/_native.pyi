@@ -101,8 +101,11 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
     The bounds are ``None`` for fewer than six values, and all three are ``None`` for no values.
     """
 
-def analyze_file(file: str | PathLike[str], *, points: int = 0) -> str:
+def analyze_file(file: str | PathLike[str], *, points: int = 0, numbers: Sequence[int] = ()) -> str:
     """Analyzes a capture or log; returns its report (JSON).
+
+    Each connection has at most ``points`` points for figures; in a capture only those of
+    ``numbers``, if there are any.
 
     Raises:
         slowstart.InputError: The file cannot be read, or has no known format.

@@ -14,10 +14,18 @@ import polars as pl
 import pytest
 
 from slowstart import InputError
-from slowstart._native import Scenario, analyze_simulated, replay_file, write_capture
+from slowstart._native import (
+    Scenario,
+    analyze_file,
+    analyze_simulated,
+    replay_file,
+    write_capture,
+)
 from slowstart.analysis import connections as analysis
+from slowstart.analysis import costs, path_fit
 from slowstart.analysis import kernel as analysis_kernel
 from slowstart.analysis import truth as analysis_truth
+from slowstart.analysis.situation import POINTS
 from slowstart.commands.cli import invoke
 
 SCENARIO = """
@@ -256,9 +264,13 @@ def test_the_fitted_path_runs_and_states_its_error(
     assert invoke(["analyze", str(file), *options]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["replays"][0]["end"] == "window-differs"
-    assert found["replays"][0]["model"]["duration_s"] > 0
-    assert abs(found["fit"]["errors"]["duration"]) < 0.05
-    assert abs(found["fit"]["errors"]["exit_window"]) < 0.05
+    (answer,) = found["answers"]
+    assert answer["outcome"]["completion_s"] > 0
+    change = answer["difference"]
+    assert change["low_s"] <= change["seconds"] <= change["high_s"]
+    fit = found["connections"][0]["fit"]
+    assert abs(fit["errors"]["duration"]) < 0.05
+    assert abs(fit["errors"]["exit_window"]) < 0.05
     assert invoke(["run", str(fitted), "-q"]) == 0
     # Not over a file of somebody else.
     assert invoke(["analyze", str(file), "--scenario", str(source)]) == 2
@@ -269,6 +281,30 @@ def test_the_fitted_path_runs_and_states_its_error(
     assert invoke(["analyze", str(both), "-a", "cubic"]) == 2
     assert "2 are chosen" in capsys.readouterr().err
     assert invoke(["analyze", str(file), "-a", "nonsense"]) == 2
+
+
+@pytest.mark.parametrize("path", ["geo", "wired"])
+def test_the_cost_is_that_of_compare(path: str) -> None:
+    case = costs.Case(path, "cubic", "4 MB", "sender")
+    row = costs.observe(case)
+    assert row is not None
+    assert row["cost_s"] == pytest.approx(row["true_cost_s"], abs=0.1 * row["completion_s"])
+    assert row["low_s"] <= row["cost_s"] <= row["high_s"]
+
+
+def test_a_path_that_repeats_nothing_predicts_nothing(capture: Path) -> None:
+    read = json.loads(analyze_file(str(capture), points=POINTS))
+    connection = read["connections"][0]
+    # As if the flow had taken three times as long: no path of a constant rate explains that.
+    connection["goodput_bps"] /= 3
+    found = path_fit.fit(connection)
+    cost = path_fit.cost(found).document()
+    assert not found.predicts
+    assert cost["seconds"] is None
+    assert path_fit.answer(found, "cubic+search", {"end": "window-differs"}) is None
+    assert "predicts nothing" in path_fit.sentence(found)
+    with pytest.raises(InputError, match="not simulated"):
+        path_fit.fit({**connection, "bytes": 10**10})
 
 
 def test_exports_have_what_their_readers_need(
@@ -347,7 +383,9 @@ def test_the_kernels_log_gives_the_truth_of_each_connection(tmp_path: Path) -> N
 
 def test_the_report_sorts_by_numbers(capture: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report"
-    assert invoke(["analyze", str(capture), "--figures", "0", "-o", str(folder)]) == 0
+    assert (
+        invoke(["analyze", str(capture), "--figures", "0", "--cost", "0", "-o", str(folder)]) == 0
+    )
     page = (folder / "report.html").read_text()
     values = [float(each) for each in re.findall(r'data-value="([^"]+)"', page)]
     report = analysis.read([str(capture)])[0]["connections"]

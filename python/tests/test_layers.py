@@ -25,9 +25,12 @@ FLOORS = (
     ("report.artifacts",),
     ("report.redraw",),
     # Captures.
-    ("analysis.figures",),
-    ("analysis.connections", "analysis.path_fit"),
+    ("analysis.situation", "analysis.known_window"),
+    ("analysis.figures", "analysis.path_fit"),
+    ("analysis.questions",),
+    ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),
+    ("analysis.costs",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
     ("fidelity.measuring", "fidelity.compare", "fidelity.edges"),

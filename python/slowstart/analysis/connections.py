@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import operator
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slowstart._native import analyze_file
+from slowstart.analysis import questions
 from slowstart.errors import InputError
 from slowstart.report import tables
 
@@ -42,7 +44,7 @@ KEYS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "class": ("exit against capacity", lambda each: each["verdict"]["class"]),
     "exit": ("exit time in seconds", lambda each: _exit(each, "time_s")),
     "window": ("exit window in bytes", lambda each: _exit(each, "cwnd_bytes")),
-    "cost": ("seconds that the exit cost", lambda each: each["verdict"]["cost_s"]),
+    "cost": ("seconds that the exit cost", lambda each: (each.get("cost") or {}).get("seconds")),
     "limit": ("what limited the sender", lambda each: main_limit(each)),
     "vantage": ("where the capture was made", lambda each: each["vantage"]),
     "host": ("part of either address", lambda each: f"{each['sender']} {each['receiver']}"),
@@ -54,8 +56,8 @@ _COMPARE = {
 _UNITS = {"": 1.0, "k": 1e3, "kb": 1e3, "m": 1e6, "mb": 1e6, "g": 1e9, "gb": 1e9, "ms": 1e-3,
           "s": 1.0, "b": 1.0, "kbit/s": 1e3, "mbit/s": 1e6, "gbit/s": 1e9}  # fmt: skip
 HEADS = (
-    "connection", "bytes", "RTT", "IW", "slow start ended by", "after", "cwnd", "class", "limit",
-    "retr.",
+    "connection", "bytes", "RTT", "IW", "slow start ended by", "after", "cwnd", "class", "cost",
+    "limit", "retr.",
 )  # fmt: skip
 
 
@@ -166,6 +168,7 @@ def cells(connection: dict[str, Any]) -> list[str]:
         "-" if found is None else tables.seconds(found["time_s"]),
         "-" if found is None else tables.size(found["cwnd_bytes"]),
         verdict["class"],
+        questions.cost_text(connection),
         main_limit(connection) or "-",
         str(connection["retransmissions"]["segments"]),
     ]
@@ -185,13 +188,14 @@ def sort_values(connection: dict[str, Any]) -> list[float | None]:
         None if found is None else found["time_s"],
         None if found is None else found["cwnd_bytes"],
         None,
+        (connection.get("cost") or {}).get("seconds"),
         None,
         connection["retransmissions"]["segments"],
     ]
 
 
-def show(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]) -> None:
-    """Prints one line per connection, and the notes of the files."""
+def show(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]], asked: Asked) -> None:
+    """Prints one line per connection, the answers, and the notes of the files."""
     from rich.table import Table
 
     rows = [cells(each) for each in chosen]
@@ -199,15 +203,32 @@ def show(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]) ->
         out = tables.console()
         table = Table(box=None, pad_edge=False, header_style="bold")
         for place, head in enumerate(HEADS):
-            table.add_column(head, justify="left" if place in {0, 4, 7, 8} else "right")
+            table.add_column(head, justify="left" if place in {0, 4, 7, 9} else "right")
         for row in rows:
             table.add_row(*row)
         out.print(table)
         if len(chosen) == 1:
             out.print(chosen[0]["verdict"]["sentence"])
+            if (cost := questions.cost_sentence(chosen[0])) is not None:
+                out.print(cost)
         for report in reports:
             for note in report["notes"]:
                 out.print(f"{report['file']}: {note}")
+    _show_answers(asked)
+
+
+def _show_answers(asked: Asked) -> None:
+    from rich.table import Table
+
+    for line in asked.lines:
+        tables.console().print(line)
+    if asked.rows and not tables.write_plain(questions.HEADS, asked.rows):
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for place, head in enumerate(questions.HEADS):
+            table.add_column(head, justify="left" if place in {0, 4, 5} else "right")
+        for row in asked.rows:
+            table.add_row(*row)
+        tables.console().print(table)
 
 
 def frame(chosen: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -217,7 +238,7 @@ def frame(chosen: Sequence[dict[str, Any]]) -> pl.DataFrame:
     def flat(connection: dict[str, Any]) -> dict[str, Any]:
         row: dict[str, Any] = {}
         for key, value in connection.items():
-            if key == "series":
+            if key in {"series", "retransmitted", "sacked", "fit"}:
                 continue
             if key == "verdict":
                 found = value["exit"] or {}
@@ -240,6 +261,15 @@ def frame(chosen: Sequence[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame([flat(each) for each in chosen], infer_schema_length=None)
 
 
+@dataclass
+class Asked:
+    """What the fitted path of one connection answers: keys of the document, sentences, rows."""
+
+    document: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+
 def document(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The document of ``--json``: the files, and the chosen connections."""
     from slowstart._version import __version__
@@ -249,18 +279,23 @@ def document(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]
 
 
 def write(
-    folder: Path, reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]], drawn: int
+    folder: Path,
+    reports: Sequence[dict[str, Any]],
+    chosen: Sequence[dict[str, Any]],
+    drawn: int,
+    asked: Asked | None = None,
 ) -> None:
     """Writes ``result.json``, ``connections.parquet`` and ``report.html``.
 
-    The report has the figures of the first ``drawn`` connections.
+    The report has the figures of the first ``drawn`` connections, and the answers of ``asked``.
     """
     from slowstart._version import __version__
     from slowstart.analysis.figures import figure
     from slowstart.plots import save, styled
     from slowstart.report.page import inline, render
 
-    made = {"analysis": True, **document(reports, chosen)}
+    asked = asked or Asked()
+    made = {"analysis": True, **document(reports, chosen), **asked.document}
     (folder / "result.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     if chosen:
         frame(chosen).write_parquet(folder / "connections.parquet")
@@ -280,5 +315,8 @@ def write(
         files=[{"name": each["file"], "notes": each["notes"], "format": each["format"],
                 "records": each["records"]} for each in reports],
         figures=figures,
+        answer_heads=questions.HEADS,
+        answers=asked.rows,
+        sentences=asked.lines,
     )  # fmt: skip
     (folder / "report.html").write_text(page, encoding="utf-8")

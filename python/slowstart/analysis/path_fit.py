@@ -1,8 +1,13 @@
-"""The path that a captured connection shows, as a scenario, and what other start-ups do on it.
+"""The path that a captured connection shows, what its exit cost, and what others do on it.
 
-The fit has four numbers: rate, smallest RTT, buffer and random loss. The real flow itself judges
-it: the scenario is simulated with each of a few likely senders, and the one whose duration, exit
-and retransmissions come nearest is kept, with its errors.
+Each :mod:`situation <slowstart.analysis.situation>` is simulated with a few senders. Those that
+complete the transfer in the time of the real connection within :data:`REFUSES` are the fit, the
+nearest first. The cost of the exit is, as everywhere in slowstart, the completion time less that of
+the same transfer with an ideal exit (``cubic+oracle``), here on the fitted path. Its interval is
+the range over the fits, and over the real and the simulated completion. A path that the flow never
+filled may be faster by any factor: there the cost lies between that on the fitted path and that on
+an unlimited one, and is given as their middle. A fit that does not repeat the connection predicts
+nothing.
 """
 
 from __future__ import annotations
@@ -10,190 +15,356 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slowstart._native import Scenario, analyze_simulated
-from slowstart.errors import InputError
+from slowstart._native import Scenario, algorithms, analyze_simulated
+from slowstart.analysis.situation import Situation, situations
+from slowstart.errors import InputError, RunError
 
-# IP and TCP headers with timestamps.
-HEADERS = 52
-# Senders that are tried; the first is Linux's default.
-SENDERS = ("cubic", "cubic+standard", "bbr")
-# The buffer of a flow that never filled it, in BDPs, at least.
-_LEAST_BUFFER = 1.0
-# Beyond this difference in the part of the time that pacing takes, the sender is of another kind.
-_PACES, _OTHER_KIND = 0.15, 2.0
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REFUSES = 0.1
+"""Relative error of the completion beyond which a fit predicts nothing."""
+# A larger transfer would be simulated for too long, and its start-up matters little.
+_LARGEST = 200_000_000
+# An interval wider than this part of the completion gives no cost.
+_WIDE = 0.3
+# Fits that are kept, and how much farther than the best they may be.
+_KEPT, _FARTHER = 5, 0.15
+# The default of Linux, Windows and macOS. A short transfer does not tell Reno from it, and after an
+# ideal exit both differ much.
+_AVOIDANCE = "cubic"
+_KNOWN = "slowstart.analysis.known_window:KnownWindow:cwnd="
 _VANTAGES = ("sender", "receiver", "middle")
-# Below this ratio of the largest to the smallest RTT, losses are no overflow.
-_NO_QUEUE = 1.25
+# What a start-up of ours cannot do on a path without routers that help, or without a past.
+_NOT_ASKED = {"oracle", "quick-start", "careful-resume", "stateful"}
 
 
 @dataclass(frozen=True)
 class Outcome:
     """A flow: its seconds, its exit (seconds, bytes, reason), its retransmissions.
 
-    ``rtt_ms`` is its mean RTT, and ``paced`` the part of its time in which it waited between ACKs:
-    both tell senders by the rate from senders by the window.
+    ``duration_s`` is the time from its first data to the last ACK. ``completion_s`` is that from
+    its SYN to the last byte at the receiving application in a simulation, and the same as
+    ``duration_s`` in a capture.
     """
 
     duration_s: float
+    completion_s: float
     exit: tuple[float, int, str] | None
     retransmissions: int
     rtt_ms: float | None = None
-    paced: float = 0.0
+    queue_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A situation with a sender: what it does there, and how far that is from the real flow."""
+
+    situation: Situation
+    sender: str
+    simulated: Outcome
+    distance: float
+
+    def error(self, real: Outcome) -> float:
+        """Relative error of the completion."""
+        return self.simulated.duration_s / max(real.duration_s, 1e-9) - 1
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Seconds with the interval that the fits allow."""
+
+    seconds: float
+    low: float
+    high: float
+
+    @staticmethod
+    def over(values: Iterable[float], more: Iterable[float] = ()) -> Difference:
+        """The first value, and the range of all."""
+        listed = list(values)
+        every = [*listed, *more]
+        return Difference(listed[0], min(every), max(every))
+
+    def document(self) -> dict[str, float]:
+        """For ``--json``."""
+        return {"seconds": self.seconds, "low_s": self.low, "high_s": self.high}
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted path: the keys of its table, the flow's keys, the sender, and both outcomes."""
+    """The fits of a connection, the nearest first; the real outcome, and where it was captured."""
 
-    path: str
-    flow: str
-    sender: str
+    candidates: tuple[Candidate, ...]
     real: Outcome
-    simulated: Outcome
-    notes: list[str]
-    # Where the real flow was captured; the simulated one is captured there, too.
-    vantage: str = "sender"
+    vantage: str
+
+    @property
+    def best(self) -> Candidate:
+        """The nearest."""
+        return self.candidates[0]
+
+    @property
+    def error(self) -> float:
+        """Relative error of the completion of the nearest fit."""
+        return self.best.error(self.real)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the fit repeats the connection."""
+        return abs(self.error) <= REFUSES
 
     def toml(self, source: str) -> str:
         """The scenario as a file."""
-        notes = "".join(f"# {each}\n" for each in self.notes)
+        best = self.best
+        notes = "".join(f"# {each}\n" for each in best.situation.notes)
         return (
-            f"# A model: the path that a connection of {source} showed.\n{notes}"
-            f'name = "fitted"\nruns = 1\n\n[path]\n{self.path}\n'
-            f'[[flow]]\nalgorithm = "{self.sender}"\n{self.flow}'
+            f"# A model: the path that a connection of {source} showed.\n"
+            f"# {sentence(self)}\n{notes}"
+            f'name = "fitted"\nruns = 1\n\n[path]\n{best.situation.path}\n'
+            f'[[flow]]\nalgorithm = "{best.sender}"\n{best.situation.flow}'
         )
 
     def errors(self) -> dict[str, float | None]:
         """Relative errors of the simulated flow, and the exit's time in seconds."""
-        real, made = self.real, self.simulated
-        both = real.exit is not None and made.exit is not None
-        return {
-            "duration": made.duration_s / real.duration_s - 1,
-            "exit_time_s": made.exit[0] - real.exit[0] if both else None,  # type: ignore[index]
-            "exit_window": made.exit[1] / real.exit[1] - 1 if both else None,  # type: ignore[index]
+        real, made = self.real, self.best.simulated
+        errors: dict[str, float | None] = {
+            "duration": self.error, "exit_time_s": None, "exit_window": None,
             "retransmissions": float(made.retransmissions - real.retransmissions),
-        }
+        }  # fmt: skip
+        if real.exit is not None and made.exit is not None:
+            errors["exit_time_s"] = made.exit[0] - real.exit[0]
+            errors["exit_window"] = made.exit[1] / max(real.exit[1], 1) - 1
+        return errors
 
     def document(self) -> dict[str, Any]:
         """For ``--json``."""
-        return {"sender": self.sender, "errors": self.errors(), "real": self.real.__dict__,
-                "simulated": self.simulated.__dict__, "notes": self.notes}  # fmt: skip
+        best = self.best
+        return {
+            "predicts": self.predicts, "errors": self.errors(), "sender": best.sender,
+            "real": self.real.__dict__, "simulated": best.simulated.__dict__,
+            "notes": list(best.situation.notes), "fits": len(self.candidates),
+            "path": best.situation.path, "flow": best.situation.flow,
+        }  # fmt: skip
 
 
-def _outcome(connection: dict[str, Any]) -> Outcome:
+def _outcome(connection: dict[str, Any], completion_s: float | None = None) -> Outcome:
     verdict = connection["verdict"]
     found = verdict["exit"]
     left = None if found is None else (found["time_s"], found["cwnd_bytes"], verdict["reason"])
-    limits, rtt = connection["limits"], connection["rtt_ms"]
-    paced = limits["pacing_s"] / max(limits["pacing_s"] + limits["congestion_window_s"], 1e-9)
+    rtt, goodput = connection["rtt_ms"], connection["goodput_bps"]
+    active = connection["bytes"] * 8 / goodput if goodput else connection["duration_s"]
     return Outcome(
-        connection["duration_s"], left, connection["retransmissions"]["segments"],
-        None if rtt is None else rtt[1], paced,
-    )  # fmt: skip
+        duration_s=active,
+        completion_s=active if completion_s is None else completion_s,
+        exit=left,
+        retransmissions=connection["retransmissions"]["segments"],
+        rtt_ms=None if rtt is None else rtt[1],
+        queue_ms=None if rtt is None else rtt[2] - rtt[0],
+    )
 
 
 def _simulated(text: str, vantage: str) -> Outcome:
     pairs = json.loads(analyze_simulated(Scenario.from_toml(text), run=0, vantage=vantage))
-    if pairs[0]["found"] is None:
-        raise InputError("the fitted path delivers nothing")
-    return _outcome(pairs[0]["found"])
+    found, truth = pairs[0]["found"], pairs[0]["truth"]
+    if found is None or truth["fct_s"] is None:
+        raise InputError("the fitted path does not complete the transfer")
+    return _outcome(found, truth["fct_s"])
+
+
+def _on(situation: Situation, sender: str, vantage: str) -> Outcome:
+    flow = situation.flow
+    text = f'runs = 1\n[path]\n{situation.path}[[flow]]\nalgorithm = "{sender}"\n{flow}'
+    return _simulated(text, vantage)
+
+
+def _senders(connection: dict[str, Any]) -> list[str]:
+    """Senders that may leave slow start where the real one did."""
+    verdict = connection["verdict"]
+    found = verdict["exit"]
+    if found is not None and verdict["reason"] == "heuristic":
+        names = [f"{_AVOIDANCE}+{_KNOWN}{found['cwnd_bytes']}"]
+    else:
+        names = [f"{_AVOIDANCE}+standard"]
+    if connection["limits"]["pacing_s"] > 0:
+        names.append("bbr")
+    if found is None:
+        # A window that the sender never filled hides the exit of the usual start-up.
+        names.append("cubic")
+    return names
 
 
 def fit(connection: dict[str, Any]) -> Fit:
-    """Fits a path to an analyzed connection.
+    """Fits paths to an analyzed connection with a series.
 
     Raises:
         InputError: The connection shows no RTT or no delivery rate.
     """
-    rtt, capacity = connection["rtt_ms"], connection["capacity"]
-    if rtt is None or capacity is None or not connection["bytes"]:
+    if connection["bytes"] > _LARGEST:
         raise InputError(
-            f"connection {connection['number']} is too short to fit a path: it has no RTT sample "
-            "or no full round trip"
+            f"connection {connection['number']} has more than {_LARGEST // 10**6} MB: it is not "
+            "simulated"
         )
-    segment = min(max(connection["largest_segment_bytes"], 88), 1448)
-    rate = capacity["delivery_rate_bps"] * (segment + HEADERS) / segment
-    least, _, largest = rtt
-    notes = []
-    limits = connection["limits"]
-    held = limits["receive_window_s"] + limits["application_s"]
-    if held > 0.5 * max(sum(limits.values()), 1e-9):
-        notes.append("The receiver or the application was the limit: the rate is a lower bound.")
-    queue = rate / 8 * (largest - least) / 1e3
-    bdp = rate / 8 * least / 1e3
-    lost = connection["retransmissions"]["segments"]
-    buffer = max(queue, 4 * (segment + HEADERS))
-    if not lost:
-        buffer = max(buffer, _LEAST_BUFFER * bdp)
-        notes.append("No loss: the buffer is a lower bound.")
-    path = f'rate = "{rate / 1e6:.6g} Mbit/s"\nrtt = "{max(least, 0.01):.6g} ms"\n'
-    path += f'buffer = "{math.ceil(buffer / (segment + HEADERS))} packets"\n'
-    if lost and largest < _NO_QUEUE * least:
-        share = min(lost / max(connection["segments"], 1), 0.5)
-        path += f'loss = "{100 * share:.4g} %"\n'
-        notes.append("Losses without a queue: they are taken as random.")
-    window = connection["initial_window_bytes"] or 10 * segment
-    flow = f'size = "{connection["bytes"]} B"\nmss = "{segment} B"\n'
-    flow += f"initial_window = {min(max(round(window / segment), 1), 65535)}\n"
-    if connection["verdict"]["reason"] == "receiver-limited":
-        room = max(connection["max_in_flight_bytes"], 2896)
-        flow += f'receive_buffer = "{room} B"\nautotuning = "off"\n'
     real = _outcome(connection)
     vantage = connection["vantage"] if connection["vantage"] in _VANTAGES else "sender"
-    made = {}
-    for sender in SENDERS:
-        text = f'runs = 1\n[path]\n{path}[[flow]]\nalgorithm = "{sender}"\n{flow}'
-        made[sender] = _simulated(text, vantage)
-    best = min(SENDERS, key=lambda each: _distance(real, made[each]))
-    return Fit(path, flow, best, real, made[best], notes, vantage)
+    made = []
+    for situation in situations(connection):
+        for sender in _senders(connection):
+            try:
+                outcome = _on(situation, sender, vantage)
+            except (InputError, RunError):
+                continue
+            made.append(Candidate(situation, sender, outcome, _distance(real, outcome)))
+    if not made:
+        raise InputError(
+            f"connection {connection['number']}: no fitted path completes the transfer"
+        )
+    made.sort(key=lambda each: each.distance)
+    kept = [
+        each
+        for each in made
+        if each.distance <= made[0].distance + _FARTHER and abs(each.error(real)) <= REFUSES
+    ]
+    return Fit(tuple(kept[:_KEPT]) or (made[0],), real, vantage)
 
 
 def _distance(real: Outcome, made: Outcome) -> float:
     """How far a simulated flow is from the real one; 0 if both are the same."""
-    total = abs(math.log(max(made.duration_s, 1e-6) / max(real.duration_s, 1e-6)))
-    # A sender by the rate paces all the time; one by the window waits for ACKs.
-    total += _OTHER_KIND if abs(made.paced - real.paced) > _PACES else 0.0
+    # The completion counts most: it is what the fit predicts.
+    total = 3 * abs(math.log(max(made.duration_s, 1e-6) / max(real.duration_s, 1e-6)))
     if real.rtt_ms and made.rtt_ms:
         total += abs(math.log(made.rtt_ms / real.rtt_ms))
-    if (real.exit is None) != (made.exit is None):
-        return total + 2.0
+    total += 0.1 * abs(math.log((made.retransmissions + 1) / (real.retransmissions + 1)))
     if real.exit is not None and made.exit is not None:
-        total += abs(math.log(max(made.exit[0], 1e-6) / max(real.exit[0], 1e-6)))
-        total += abs(math.log(max(made.exit[1], 1) / max(real.exit[1], 1)))
-        total += 0.0 if real.exit[2] == made.exit[2] else 0.5
+        total += 0.2 * min(abs(math.log(max(made.exit[0], 1e-6) / max(real.exit[0], 1e-6))), 2.0)
+    elif (real.exit is None) != (made.exit is None):
+        total += 0.2
     return total
 
 
-def model(found: Fit, algorithm: str) -> Outcome:
-    """What a sender does on the fitted path: a model, not a replay."""
-    return _simulated(
-        f'runs = 1\n[path]\n{found.path}[[flow]]\nalgorithm = "{algorithm}"\n{found.flow}',
-        found.vantage,
+IDEAL = f"{_AVOIDANCE}+oracle"
+"""The reference of every cost; that of a monolithic congestion control is CUBIC's, too."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an exit cost, or why nothing can be told."""
+
+    difference: Difference | None
+    why: str | None
+
+    def document(self) -> dict[str, Any]:
+        """For ``--json``; ``seconds`` is null if nothing can be told."""
+        made = self.difference
+        keys = made.document() if made else {"seconds": None, "low_s": None, "high_s": None}
+        return {**keys, "seconds": None if self.why else keys["seconds"], "why": self.why}
+
+
+def cost(found: Fit) -> Cost:
+    """What the exit cost, in seconds."""
+    if not found.predicts:
+        return Cost(None, f"the fitted path completes with an error of {100 * found.error:+.0f} %")
+    values = []
+    for each in found.candidates:
+        taken = each.simulated.completion_s
+        try:
+            ideal = _on(each.situation, IDEAL, found.vantage)
+            # What nothing shows to be full may be faster by any factor.
+            free = None if each.situation.filled else each.situation.unlimited()
+            best = ideal if free is None else _on(free, IDEAL, found.vantage)
+        except (InputError, RunError):
+            continue
+        low, high = taken - ideal.completion_s, taken - best.completion_s
+        real = found.real.duration_s - ideal.duration_s
+        values.append(((low + high) / 2, min(low, real), max(high, real)))
+    if not values:
+        return Cost(None, "no fitted path completes the transfer with an ideal exit")
+    made = Difference(
+        values[0][0], min(low for _, low, _ in values), max(high for *_, high in values)
     )
+    is_wide = made.high - made.low > _WIDE * found.real.duration_s
+    return Cost(made, "the fitted paths leave a wide interval" if is_wide else None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an algorithm does on the fitted path, and how much longer it takes than the sender."""
+
+    algorithm: str
+    outcome: Outcome
+    difference: Difference
+    by_replay: bool
+    """Whether the captured ACKs decided when it leaves slow start."""
+
+    @property
+    def sign(self) -> int:
+        """-1 if it is faster than the sender, 1 if slower, 0 if the interval has both."""
+        return (self.difference.low > 0) - (self.difference.high < 0)
+
+    def document(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {"sign": self.sign, "by_replay": self.by_replay,
+                "algorithm": self.algorithm, "outcome": self.outcome.__dict__,
+                "difference": self.difference.document()}  # fmt: skip
+
+
+def start_ups() -> list[str]:
+    """Every start-up of slowstart that needs no help from routers or from the past, with CUBIC."""
+    names = [each["name"] for each in algorithms() if each["kind"] == "start-up"]
+    return [f"cubic+{name}" for name in names if name not in _NOT_ASKED]
+
+
+def stand_in(algorithm: str, replay: dict[str, Any]) -> str:
+    """The sender that repeats on a fitted path what the captured ACKs made a start-up decide.
+
+    The ACKs have the delays of the real path, which the fitted one does not: where they decide,
+    they count. Otherwise it is the algorithm itself.
+    """
+    avoidance = algorithm.split("+", maxsplit=1)[0]
+    if replay["end"] == "exit":
+        return f"{avoidance}+{_KNOWN}{replay['cwnd_bytes']}"
+    return f"{avoidance}+standard" if replay["end"] == "congestion" else algorithm
+
+
+def answer(found: Fit, algorithm: str, replay: dict[str, Any]) -> Answer | None:
+    """Runs an algorithm and the sender on the fitted paths; ``None`` if the fit is too bad.
+
+    ``replay`` is what the captured ACKs say of the algorithm.
+
+    Raises:
+        InputError: The algorithm is unknown.
+    """
+    if not found.predicts:
+        return None
+    outcomes, values, every = [], [], []
+    sender = stand_in(algorithm, replay)
+    for each in found.candidates:
+        other = _on(each.situation, sender, found.vantage)
+        outcomes.append(other)
+        change = other.completion_s - each.simulated.completion_s
+        free = change
+        if not each.situation.filled:
+            fast = each.situation.unlimited()
+            free = _on(fast, sender, found.vantage).completion_s
+            free -= _on(fast, each.sender, found.vantage).completion_s
+        values.append((change + free) / 2)
+        every += [change, free]
+    by_replay = sender != algorithm
+    return Answer(algorithm, outcomes[0], Difference.over(values, every), by_replay=by_replay)
 
 
 def sentence(found: Fit) -> str:
     """The errors of the fit in one sentence."""
     errors = found.errors()
-    parts = [f"duration {100 * (errors['duration'] or 0):+.1f} %"]
+    parts = [f"completion {100 * found.error:+.1f} %"]
     if errors["exit_time_s"] is not None and errors["exit_window"] is not None:
         parts.append(f"exit {1e3 * errors['exit_time_s']:+.0f} ms")
         parts.append(f"exit window {100 * errors['exit_window']:+.1f} %")
-    elif found.real.exit != found.simulated.exit:
+    elif (found.real.exit is None) != (found.best.simulated.exit is None):
         parts.append("only one of both leaves slow start")
     parts.append(f"retransmissions {errors['retransmissions']:+.0f}")
-    return f"The fit with {found.sender}, against the real flow: {', '.join(parts)}."
-
-
-def describe(algorithm: str, outcome: Outcome, real: Outcome) -> str:
-    """A model's outcome beside the real one, in one sentence."""
-    change = 100 * (outcome.duration_s / real.duration_s - 1)
-    where = "never leaves slow start"
-    if outcome.exit is not None:
-        where = f"leaves slow start after {outcome.exit[0]:.3f} s by {outcome.exit[2]}"
-    return (
-        f"Model: {algorithm} on the fitted path {where}, and takes {outcome.duration_s:.3f} s "
-        f"({change:+.1f} % against the real flow), with {outcome.retransmissions} retransmissions."
-    )
+    text = f"Error of the fitted path on this connection: {', '.join(parts)}."
+    if not found.predicts:
+        text += f" Beyond {100 * REFUSES:.0f} % of the completion, it predicts nothing."
+    return text

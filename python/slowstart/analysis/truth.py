@@ -366,13 +366,13 @@ def show(found: dict[str, Any]) -> None:
             text(each["time_error_rtt_p95"], 1, ""),
             text(each["window_error_median"]), text(each["window_error_p95"]),
         ])  # fmt: skip
-    _print(heads, rows)
+    print_table(heads, rows)
     columns = (*REASONS, ABSTAINS)
     matrix = [
         [truth, *(str(found["confusion"][truth][verdict]) for verdict in columns)]
         for truth in REASONS
     ]
-    _print(("truth \\ verdict", *columns), matrix)
+    print_table(("truth \\ verdict", *columns), matrix)
     for vantage, each in found["limits"].items():
         if each["connections"]:
             table = [
@@ -380,10 +380,11 @@ def show(found: dict[str, Any]) -> None:
                  str(sum(each["main"][truth].values())), str(each["main"][truth][truth])]
                 for truth in LIMITS
             ]  # fmt: skip
-            _print((f"limit, {vantage}: truth \\ found", *LIMITS, "mainly", "right"), table)
+            print_table((f"limit, {vantage}: truth \\ found", *LIMITS, "mainly", "right"), table)
 
 
-def _print(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table whose first column has names."""
     from rich.table import Table
 
     if tables.write_plain(heads, rows):

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError
 from slowstart.store.output import SCENARIO, output_file
+
+if TYPE_CHECKING:
+    from slowstart.analysis.connections import Asked
+    from slowstart.analysis.path_fit import Fit
 
 EPILOG = """\b
 Examples:
@@ -36,11 +39,17 @@ A capture may come from the sender, the receiver, or a point between; it is best
 sender, with the SYN, and with at least 96 bytes of each packet.
 
 \b
--a asks what another algorithm would have done. A start-up that only decides when to leave
-gets the ACKs of the capture; that is sound until its window would differ, and the answer
-says when. Others are simulated on the path that the connection shows: a model, with the
-error of that path on the real flow itself. --scenario writes that path for slowstart run.
-Both look at one connection: choose it with --where, --sort and --limit.
+The cost of an exit is the completion time less that of the same transfer with an ideal exit,
+on a path that is fitted to the connection, with an interval. The fit's own error on the
+connection comes first; beyond 10 % it predicts nothing, and the cost is "cannot tell". --cost N
+fits paths to more connections than the first.
+
+\b
+-a asks what another algorithm would have done: it and the sender of the capture transfer the
+same bytes over the fitted path, and the difference in seconds has an interval. -a all asks
+every start-up. Where the captured ACKs alone decide when a start-up would have left, a
+sentence says so. --scenario writes the fitted path for slowstart run. Both look at one
+connection: choose it with --where, --sort and --limit.
 
 \b
 Keys of --where and --sort: number, start, duration, bytes, goodput, rtt, retransmissions,
@@ -50,46 +59,33 @@ descending order.
 """
 
 
-@dataclass
-class _Asked:
-    """What --algorithm and --scenario add: keys of the document, and lines."""
-
-    document: dict[str, Any] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-
-
 def _ask(
-    chosen: list[dict[str, Any]], files: list[str], algorithms: list[str], scenario: str | None
-) -> _Asked:
-    from slowstart._native import replay_file
-    from slowstart.analysis import path_fit
+    chosen: list[dict[str, Any]],
+    files: list[str],
+    algorithms: list[str],
+    scenario: str | None,
+    fits: dict[int, Fit],
+) -> Asked:
+    """What --algorithm and --scenario add."""
+    from slowstart.analysis import path_fit, questions
+    from slowstart.analysis.connections import Asked
+    from slowstart.report.progress import Meter
 
-    asked = _Asked()
+    asked = Asked()
     if not algorithms and scenario is None:
         return asked
-    if len(chosen) != 1:
-        raise InputError(
-            f"-a and --scenario look at one connection, and {len(chosen)} are chosen: "
-            "use --where, --sort and --limit 1"
-        )
     one = chosen[0]
     file = one.get("file", files[0])
-    replays = json.loads(replay_file(file, numbers=[one["number"]], algorithms=algorithms))
-    modelled = {"window-differs", "real-sender-differs", "nothing"}
-    fit = None
-    if scenario is not None or any(each["end"] in modelled for each in replays):
-        fit = path_fit.fit(one)
-        asked.document["fit"] = fit.document()
+    fit = fits.get(0)
+    if fit is None:
+        asked.lines.append(f"No path can be fitted: {one['cost']['why']}.")
     if algorithms:
-        asked.document["replays"] = replays
-    for each in replays:
-        asked.lines.append(each["sentence"])
-        if fit is not None and each["end"] in modelled:
-            outcome = path_fit.model(fit, each["algorithm"])
-            each["model"] = outcome.__dict__
-            asked.lines.append(path_fit.describe(each["algorithm"], outcome, fit.real))
-    if fit is not None:
-        asked.lines += [path_fit.sentence(fit), *fit.notes]
+        with Meter("simulating", quiet=False) as meter:
+            asked.document = questions.answer(fit, one, file, algorithms, meter)
+        asked.rows = questions.rows(asked.document["answers"])
+        asked.lines += questions.lines(fit, asked.document["replays"], algorithms)
+    elif fit is not None:
+        asked.lines.append(path_fit.sentence(fit))
     if scenario is not None and fit is not None:
         with output_file(scenario, SCENARIO) as aside:
             aside.write_text(fit.toml(Path(file).name), encoding="utf-8")
@@ -114,7 +110,8 @@ def analyze(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, show_default=False, help="At most so many connections."),
+        typer.Option(metavar="N", min=1, show_default=False,
+                     help="Maximum number of connections to print."),
     ] = None,
     figures: Annotated[
         int, typer.Option(metavar="N", min=0, help="With -o, connections to draw in the report.")
@@ -124,6 +121,10 @@ def analyze(
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
                      help="Ask what this algorithm would have done; repeatable."),
     ] = None,
+    cost: Annotated[
+        int, typer.Option(metavar="N", min=0,
+                          help="Number of connections to fit a path to, for what the exit cost.")
+    ] = 1,
     scenario: Annotated[
         str | None,
         typer.Option(metavar="FILE", show_default=False,
@@ -139,29 +140,45 @@ def analyze(
 ) -> None:  # fmt: skip
     """Report when and why slow start ended in captured connections."""
     from slowstart.analysis import connections as analysis
+    from slowstart.analysis import questions
+    from slowstart.report.progress import Meter
     from slowstart.store.output import output_folder
 
     # Wrong conditions are reported before a long file is read.
-    analysis.select([], where=where or [], sort=sort, limit=limit)
+    conditions, algorithms = where or [], algorithm or []
+    analysis.select([], where=conditions, sort=sort, limit=limit)
     with output_folder(output) as folder:
-        reports = analysis.read(files, points=1000 if folder is not None else 0)
+        points = 1000 if folder is not None else 0
+        reports = analysis.read(files, points=points)
         several = len(files) > 1
         found = [
             {"file": report["file"], **each} if several else each
             for report in reports
             for each in report["connections"]
         ]
-        chosen = analysis.select(found, where=where or [], sort=sort, limit=limit)
-        asked = _ask(chosen, files, algorithm or [], scenario)
+        by_cost = any("cost" in each for each in (*conditions, sort or ""))
+        if by_cost:
+            # The cost decides which connections are chosen, so all need a fit.
+            with Meter("fitting paths", quiet=False) as meter:
+                questions.fit_paths(found, files, len(found), meter)
+        chosen = analysis.select(found, where=conditions, sort=sort, limit=limit)
+        asks = bool(algorithms) or scenario is not None
+        if asks and len(chosen) != 1:
+            raise InputError(
+                f"-a and --scenario look at one connection, and {len(chosen)} are chosen: "
+                "use --where, --sort and --limit 1"
+            )
+        with Meter("fitting paths", quiet=False) as meter:
+            most = 1 if asks else 0 if by_cost else cost
+            fits = questions.fit_paths(chosen, files, most, meter)
+        asked = _ask(chosen, files, algorithms, scenario, fits)
         if folder is not None:
-            analysis.write(folder, reports, chosen, figures)
+            analysis.write(folder, reports, chosen, figures, asked)
     if as_json:
         document = {**analysis.document(reports, chosen), **asked.document}
         sys.stdout.write(json.dumps(document, indent=1) + "\n")
     else:
-        analysis.show(reports, chosen)
-        for line in asked.lines:
-            sys.stdout.write(line + "\n")
+        analysis.show(reports, chosen, asked)
         if output is not None:
             page = os.path.join(output, "report.html")  # noqa: PTH118
             sys.stdout.write(f"The report is {page}\n")

@@ -1,7 +1,8 @@
 """The error table of ``slowstart analyze``: the command ``slowstart validate analyze``.
 
-The table has three parts: the simulated grid, a simulated grid on which no rule of the analysis
-was made, and the running kernel over emulated paths.
+The table has four parts: the simulated grid, a simulated grid on which no rule of the analysis was
+made, the cost of exits and the difference to other start-ups, and the running kernel over emulated
+paths.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slowstart.analysis import costs
 from slowstart.analysis import kernel as analysis_kernel
 from slowstart.analysis import truth as analysis_truth
 from slowstart.errors import InputError
@@ -22,10 +24,11 @@ from slowstart.store.output import output_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PARTS = ("simulated", "held-out", "kernel")
+PARTS = ("simulated", "held-out", "cost", "kernel")
 _TITLES = {
     "simulated": "Simulated connections",
     "held-out": "Simulated connections on which no rule was made",
+    "cost": "Cost of the exit, and difference to other start-ups, from the capture alone",
     "kernel": "Connections of this kernel",
 }
 _RUNS = 2
@@ -39,6 +42,12 @@ def _simulated(part: str, runs: int | None, *, quick: bool, quiet: bool) -> dict
     with Meter(f"analyzing ({part})", quiet=quiet) as meter:
         rows = analysis_truth.run(chosen, os.cpu_count() or 1, meter)
     return {**analysis_truth.score(rows), "rows": rows}
+
+
+def _costs(*, quick: bool, quiet: bool) -> dict[str, Any]:
+    with Meter("fitting paths", quiet=quiet) as meter:
+        rows = costs.run(costs.cases(quick=quick), os.cpu_count() or 1, meter)
+    return {**costs.score(rows), "rows": rows}
 
 
 def _kernel(folder: Path, runs: int | None, *, quick: bool, quiet: bool) -> dict[str, Any]:
@@ -77,7 +86,9 @@ def validate(
     found: dict[str, Any] = {}
     with output_folder(output) as folder, tempfile.TemporaryDirectory() as aside:
         for part in parts or PARTS:
-            if part != "kernel":
+            if part == "cost":
+                found[part] = _costs(quick=quick, quiet=quiet)
+            elif part != "kernel":
                 found[part] = _simulated(part, runs, quick=quick, quiet=quiet)
             elif (sentence := analysis_kernel.missing()) is None:
                 captures = Path(aside) if folder is None else folder
@@ -96,6 +107,10 @@ def validate(
     elif not quiet:
         for part, each in found.items():
             sys.stdout.write(f"{_TITLES[part]}\n")
+            if part == "cost":
+                costs.show(each)
+                sys.stdout.write("\n")
+                continue
             analysis_truth.show(each)
             sys.stdout.write(_notes(each))
         for sentence in skipped:
