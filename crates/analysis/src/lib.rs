@@ -21,6 +21,7 @@
 
 mod drain;
 mod evidence;
+mod exits;
 pub mod file;
 mod growth;
 pub mod logs;

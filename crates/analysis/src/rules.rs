@@ -6,8 +6,8 @@
 
 use crate::drain;
 use crate::evidence::Evidence;
+use crate::exits;
 use crate::report::{Exit, Reason};
-use crate::startup;
 use crate::thresholds::{
     APPLICATION_TIME, LEAST_IDLE, LEAST_IDLE_ELSEWHERE, LEAST_RTT, RECEIVER_TIME,
 };
@@ -139,7 +139,7 @@ pub const RULES: &[Rule] = &[
         test: |evidence| evidence.drain.is_some(),
         exit: |evidence| {
             let begin = evidence.drain.as_ref()?;
-            Some(startup::exit_by_drain(evidence.sender, begin))
+            Some(exits::by_drain(evidence.sender, begin))
         },
         says: "",
     },
@@ -160,7 +160,7 @@ pub const RULES: &[Rule] = &[
                     .zip(evidence.congestion)
                     .is_some_and(|(last, it)| it.sign.delivered - last.delivered <= last.flight)
         },
-        exit: startup::exit_by_congestion,
+        exit: exits::by_congestion,
         says: "",
     },
     abstains(
@@ -194,7 +194,7 @@ pub const RULES: &[Rule] = &[
             of: |evidence| evidence.congestion_confidence(),
         },
         test: |evidence| evidence.ends_by_congestion(),
-        exit: startup::exit_by_congestion,
+        exit: exits::by_congestion,
         says: "",
     },
     Rule {
@@ -280,7 +280,7 @@ pub const RULES: &[Rule] = &[
             of: |evidence| (0.5 + evidence.idle_windows() / 4.0).min(0.97),
         },
         test: |_| true,
-        exit: startup::exit_by_decision,
+        exit: exits::by_decision,
         says: "",
     },
 ];

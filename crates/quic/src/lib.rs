@@ -25,6 +25,7 @@
 
 mod driver;
 mod endpoint;
+mod flow;
 mod host;
 mod noq;
 mod observer;
@@ -32,9 +33,11 @@ mod outcome;
 mod quinn;
 mod session;
 mod stack;
+mod stacks;
 mod support;
 
 pub use driver::{Departure, run, run_observed};
 pub use host::{Act, Facts, Host, Transmit};
-pub use stack::{Control, Own, STACKS, Stack};
+pub use stack::{Control, Own, Stack};
+pub use stacks::STACKS;
 pub use support::{Unsupported, check};

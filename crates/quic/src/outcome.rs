@@ -8,8 +8,8 @@ use scenario::Scenario;
 use simulator::{RunOutput, exit_result};
 use units::{Duration, Instant};
 
-use crate::driver::Flow;
 use crate::endpoint::DATAGRAM;
+use crate::flow::Flow;
 use crate::stack::{Control, Stack};
 
 /// A busy period of the bottleneck, for the capacity point of `flow`.

@@ -1,4 +1,4 @@
-//! The table of stacks.
+//! What a stack is, and what a connection of it begins with.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use units::Instant;
 
 use crate::host::Host;
 use crate::observer::Observer;
-use crate::{noq, quinn};
 
 /// A controller of the stack itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,60 +60,7 @@ pub struct Stack {
     pub(crate) connect: Connect,
 }
 
-const CUBIC: Own = Own {
-    name: "cubic",
-    summary: "CUBIC after standard slow start; the default",
-    draws: false,
-};
-const NEWRENO: Own = Own {
-    name: "newreno",
-    summary: "NewReno of RFC 9002",
-    draws: false,
-};
-
-/// Every stack.
-pub const STACKS: &[Stack] = &[
-    Stack {
-        name: "quinn",
-        version: "0.11.19",
-        capabilities: slowstart_quinn::CAPABILITIES,
-        own: &[
-            CUBIC,
-            NEWRENO,
-            Own {
-                name: "bbr",
-                summary: "BBRv1; it draws from the system's random numbers, so runs may differ",
-                draws: true,
-            },
-        ],
-        kind: measure::Stack::Quinn,
-        connect: quinn::connect,
-    },
-    Stack {
-        name: "noq",
-        version: "1.4.0",
-        capabilities: slowstart_noq::CAPABILITIES,
-        own: &[
-            CUBIC,
-            NEWRENO,
-            Own {
-                name: "bbr",
-                summary: "BBRv3; it draws from the system's random numbers, so runs differ",
-                draws: true,
-            },
-        ],
-        kind: measure::Stack::Noq,
-        connect: noq::connect,
-    },
-];
-
 impl Stack {
-    /// The stack of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
-        STACKS.iter().find(|stack| stack.name == name)
-    }
-
     /// One of its own controllers: `own` for the default, `own:bbr`.
     #[must_use]
     pub fn own(&self, name: &str) -> Option<Own> {

@@ -162,7 +162,6 @@ const LINUX_LACKS: &[Lack] = &[
     ROUTERS,
     lack("flow", "from", ONE_PATH),
     lack("flow", "to", ONE_PATH),
-    lack("flow", "mss", "the kernel derives its own from the device"),
     lack("flow", "autotuning", "the kernel has its own autotuning"),
     lack(
         "flow",
