@@ -43,7 +43,7 @@ const MOST_IN_A_ROW: u32 = 1024;
 
 /// So many events are not at one instant unless time stands still: all flows that may start at once
 /// cause fewer.
-const MOST_AT_ONE_INSTANT: u32 = 1 << 22;
+const MOST_AT_ONE_INSTANT: u32 = 1 << 19;
 
 const NANO: Duration = Duration::from_nanos(1);
 
