@@ -13,7 +13,7 @@ use engine::{Calendar, Component};
 use units::Instant;
 
 /// One of the two agendas.
-pub type Side = usize;
+pub type Side = u8;
 /// The hosts that start the measured flows; without turns, everything.
 pub const LEFT: Side = 0;
 /// The hosts at the other end of the path.
@@ -148,18 +148,18 @@ impl Agendas {
     pub fn place(&mut self, side: Side, part: Part) -> Component {
         let rank = self.ranks;
         self.ranks += 1;
-        self.sides[side].add(part, rank)
+        self.sides[usize::from(side)].add(part, rank)
     }
 
     /// When the next part of either side acts; [`Instant::MAX`] is never.
     pub fn soonest(&self) -> Instant {
-        self.sides[LEFT].soonest().min(self.sides[RIGHT].soonest())
+        self[LEFT].soonest().min(self[RIGHT].soonest())
     }
 
     /// Adds an entry to the calendars of flows.
     pub fn add_flow(&mut self) -> Component {
-        self.sides[RIGHT].flows.add();
-        self.sides[LEFT].flows.add()
+        self[RIGHT].flows.add();
+        self[LEFT].flows.add()
     }
 
     /// Removes what is scheduled for the flow of an entry.
@@ -175,14 +175,14 @@ impl Index<Side> for Agendas {
 
     #[inline(always)]
     fn index(&self, side: Side) -> &Agenda {
-        &self.sides[side]
+        &self.sides[usize::from(side)]
     }
 }
 
 impl IndexMut<Side> for Agendas {
     #[inline(always)]
     fn index_mut(&mut self, side: Side) -> &mut Agenda {
-        &mut self.sides[side]
+        &mut self.sides[usize::from(side)]
     }
 }
 

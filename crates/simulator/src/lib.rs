@@ -26,7 +26,9 @@ mod look;
 mod network_look;
 mod numbers;
 mod oracle;
+mod recorder;
 mod routes;
+mod starts;
 mod traffic;
 mod world;
 

@@ -29,15 +29,13 @@ use units::{Duration, Instant};
 
 use crate::agenda::{Agendas, LEFT, Part, Position, Side};
 use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
-use crate::fabric::{FORWARD, Fabric, Way};
+use crate::fabric::{FORWARD, Fabric};
 use crate::flow::Endpoints;
 use crate::flows::Flows;
-use crate::legs::Legs;
+use crate::recorder::Recorder;
 use crate::routes::Hop;
-use crate::traffic::{Source, Totals};
+use crate::starts::Starts;
 use crate::{RunError, RunOutput};
-use background::Datagrams;
-use packets::Recorded;
 use turns::Turns;
 
 /// How often a link asks its agenda before the loop looks whether the run was cancelled.
@@ -45,38 +43,27 @@ const MOST_IN_A_ROW: u32 = 1024;
 
 /// So many events are not at one instant unless time stands still: all flows that may start at once
 /// cause fewer.
-const MOST_AT_ONE_INSTANT: u32 = 1 << 22;
+const MOST_AT_ONE_INSTANT: u32 = 1 << 19;
 
 const NANO: Duration = Duration::from_nanos(1);
 
 /// One run.
 pub struct World<'a> {
     scenario: &'a Scenario,
-    /// How proxies split connections.
-    legs: &'a Legs,
-    /// The ways of the legs of measured flows that proxies split.
-    courses: BTreeMap<u32, Vec<Way>>,
     run: u32,
     seed: u64,
     streams: Streams,
-    traced: bool,
     agendas: Agendas,
     fabric: Fabric<'a>,
     /// The flow of each entry in the calendars of flows.
     running: Vec<u32>,
     flows: Flows<'a>,
-    /// Flows that have not started, the next one last.
-    waiting: Vec<u32>,
+    starts: Starts<'a>,
+    recorder: Recorder,
     /// Unused entries in the calendars of flows.
     free: Vec<Component>,
     /// Whether any sender has a device queue or stands at a proxy, or any application pauses.
     needs_wakeups: bool,
-    /// Background traffic and its totals.
-    sources: Vec<Source<'a>>,
-    totals: Vec<Totals>,
-    datagrams: Vec<Datagrams>,
-    /// Running flows whose capacity point is not known yet.
-    unresolved: Vec<u32>,
     /// Path state that finished flows left for later ones of the same route.
     memories: BTreeMap<Hop, PathMemory>,
     unfinished: usize,
@@ -84,8 +71,6 @@ pub struct World<'a> {
     /// Whether hosts take no shortcuts.
     is_plain: bool,
     turns: Turns,
-    /// The packets of each measured flow, if they are recorded.
-    packets: Option<Vec<Recorded>>,
 }
 
 impl<'a> World<'a> {
@@ -246,7 +231,7 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn any_data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
         let now = self.now;
-        if self.packets.is_some() {
+        if self.recorder.has_packets() {
             self.see_data_arrive(flow, carried, ecn);
         }
         if carried.is_handshake_ack() {
@@ -530,7 +515,7 @@ impl<'a> World<'a> {
     fn keep_receiver(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
         let (side, deadline) = (state.receiver_side, state.receiver_deadline());
-        if deadline < state.scheduled[side] {
+        if deadline < state.scheduled[usize::from(side)] {
             self.schedule(flow, side, deadline);
         }
     }
@@ -540,7 +525,7 @@ impl<'a> World<'a> {
     fn keep_sender(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
         let (side, deadline) = (state.sender_side, state.sender_deadline());
-        if deadline < state.scheduled[side] {
+        if deadline < state.scheduled[usize::from(side)] {
             self.schedule(flow, side, deadline);
         }
     }
@@ -550,7 +535,7 @@ impl<'a> World<'a> {
     fn schedule(&mut self, flow: u32, side: Side, at: Instant) {
         let state = self.flows.get_mut(flow);
         if let Some(component) = state.component {
-            state.scheduled[side] = at;
+            state.scheduled[usize::from(side)] = at;
             let flows = &mut self.agendas[side].flows;
             flows.schedule(component, Some(at));
         }

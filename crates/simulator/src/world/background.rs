@@ -1,62 +1,40 @@
 //! Background traffic in the event loop: its flows start and end, and its sources send datagrams.
 
 use congestion::PathMemory;
-use engine::Component;
 use measure::TrafficResult;
 use network::{Ecn, Packet};
 use scenario::{Direction, FULL_PACKET, Scenario, Traffic, TrafficKind};
 use tcp::segment::DataSegment;
-use units::{Bytes, Duration, Instant};
-use workload::kinds::DatagramTraffic;
+use units::{Duration, Instant};
 
 use super::{World, relay};
-use crate::agenda::{LEFT, Part, Side};
+use crate::agenda::{LEFT, Part};
 use crate::carried::Carried;
 use crate::fabric::Way;
 use crate::flow::{FlowState, Placement};
 use crate::legs::Course;
-use crate::numbers::{DATAGRAMS, is_datagrams};
 use crate::routes::Hop;
-use crate::traffic::{Begin, Source, Totals};
-
-/// Payload of a datagram: a full packet less the headers of IP and UDP.
-const DATAGRAM: u32 = FULL_PACKET - 28;
-
-/// A source of datagrams.
-#[derive(Debug)]
-pub(super) struct Datagrams {
-    pub(super) table: u32,
-    route: Hop,
-    /// Its place in the calendar of its side.
-    pub(super) component: Component,
-    pub(super) side: Side,
-    /// The start, counted with the first packet.
-    begins: Option<Begin>,
-    /// When the next packet leaves.
-    pub(super) next: Instant,
-    /// When the next pause starts.
-    pauses: Instant,
-}
+use crate::starts::DATAGRAM;
+use crate::traffic::Begin;
 
 impl<'a> World<'a> {
     /// Adds the sources of background traffic to the calendar.
     pub(super) fn add_traffic(&mut self) {
         for (table, traffic) in (0..).zip(&self.scenario.path.traffic) {
-            let mut source = Source::new(traffic, &self.streams);
-            self.totals
-                .push(Totals::new(traffic, self.scenario.path.warm_up));
-            if matches!(traffic.kind, TrafficKind::Datagrams { .. }) {
-                while let Some(begin) = source.poll(Instant::MAX) {
-                    self.add_datagrams(table, begin);
-                }
-            } else {
+            let path = &self.scenario.path;
+            let datagrams = self.starts.add_table(traffic, path, &self.streams);
+            if !matches!(traffic.kind, TrafficKind::Datagrams { .. }) {
                 self.agendas.announce([Part::Source(table)]);
+            }
+            for begin in datagrams {
+                let route = self.way_of(table, &begin).data;
+                let index = self.starts.add_datagrams(table, route, begin);
+                self.agendas.announce([Part::Datagrams(index)]);
             }
             for &delay in &traffic.extra_delays {
                 self.fabric.reverse_path(delay);
             }
             self.place_added();
-            self.sources.push(source);
         }
     }
 
@@ -86,13 +64,12 @@ impl<'a> World<'a> {
     /// Starts the flows that are due.
     pub(super) fn source_acts(&mut self, table: u32) {
         self.keep_order_of_flows();
-        while let Some(begin) = self.sources[table as usize].poll(self.now) {
+        while let Some(begin) = self.starts.poll(table, self.now) {
             self.begin(table, &begin);
         }
-        let source = &self.sources[table as usize];
-        if let Some(component) = source.component {
+        if let Some(component) = self.starts.component_of(table) {
             let fixed = &mut self.agendas[LEFT].fixed;
-            fixed.schedule(component, source.next_event());
+            fixed.schedule(component, self.starts.next_of(table));
         }
     }
 
@@ -101,7 +78,7 @@ impl<'a> World<'a> {
             return self.begin_exchange(table, begin, dialogue);
         }
         let traffic = &self.scenario.path.traffic[table as usize];
-        let legs = self.legs.of_traffic(table);
+        let legs = self.starts.legs().of_traffic(table);
         let (config, ways) = match legs {
             None => (&traffic.flow, vec![self.way_of(table, begin)]),
             Some(course) => {
@@ -112,7 +89,7 @@ impl<'a> World<'a> {
         let way = ways[0];
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
         let place = Placement {
-            index: self.totals[table as usize].next_place(),
+            index: self.starts.totals(table).next_place(),
             data: way.data,
             acks: way.acks,
             base_rtt: way.base_rtt,
@@ -127,7 +104,7 @@ impl<'a> World<'a> {
         state.reverse = traffic.direction == Direction::Reverse;
         self.turns.place_ends(&mut state);
         let Some((flow, state, pool)) = self.flows.open(state) else {
-            self.totals[table as usize].rejected += 1;
+            self.starts.totals(table).rejected += 1;
             return;
         };
         // Background flows run between other hosts, so they share no path state with other flows.
@@ -140,10 +117,10 @@ impl<'a> World<'a> {
                 .is_none()
         {
             let _ = self.flows.close(flow);
-            self.totals[table as usize].rejected += 1;
+            self.starts.totals(table).rejected += 1;
             return;
         }
-        self.totals[table as usize].begin(begin);
+        self.starts.totals(table).begin(begin);
         let component = self.component(flow);
         self.flows.get_mut(flow).component = Some(component);
         self.transmit(flow);
@@ -159,13 +136,13 @@ impl<'a> World<'a> {
             return;
         };
         let is_complete = state.is_complete() && arrived.is_none_or(|it| it.is_complete);
-        let (peer, source) = (state.peer, state.source as usize);
-        state.account(self.now, arrived, &mut self.totals[source], pool);
+        let (peer, source) = (state.peer, state.source);
+        state.account(self.now, arrived, self.starts.totals(source), pool);
         if let Some(component) = state.component.take() {
             self.release(component);
         }
         if is_complete && peer.is_some_and(|peer| !self.flows.is_open(peer)) {
-            self.totals[source].finished += 1;
+            self.starts.totals(source).finished += 1;
         }
     }
 
@@ -174,59 +151,19 @@ impl<'a> World<'a> {
         for flow in self.flows.open_background() {
             self.finish_background(flow);
         }
-        let path = &self.scenario.path;
-        let totals = std::mem::take(&mut self.totals);
-        path.traffic
-            .iter()
-            .zip(totals)
-            .map(|(traffic, totals)| totals.result(traffic, path, self.now))
-            .collect()
-    }
-
-    fn datagrams_of(&self, flow: u32) -> Option<&Datagrams> {
-        let source = self.datagrams.get((flow & !DATAGRAMS) as usize);
-        source.filter(|_| is_datagrams(flow))
-    }
-
-    fn add_datagrams(&mut self, table: u32, begin: Begin) {
-        let route = self.way_of(table, &begin).data;
-        let index = self.datagrams.len() as u32;
-        self.agendas.announce([Part::Datagrams(index)]);
-        self.datagrams.push(Datagrams {
-            table,
-            route,
-            component: Component::default(),
-            side: LEFT,
-            next: begin.at,
-            pauses: begin.at,
-            begins: Some(begin),
-        });
+        self.starts.finish(&self.scenario.path, self.now)
     }
 
     /// A source of datagrams sends one.
     pub(super) fn datagrams_act(&mut self, index: u32) {
         let now = self.now;
-        let source = &mut self.datagrams[index as usize];
-        let traffic = &self.scenario.path.traffic[source.table as usize];
-        let TrafficKind::Datagrams(DatagramTraffic { rate, on, off, .. }) = traffic.kind else {
+        let table = self.starts.table_of_datagrams(index);
+        let traffic = &self.scenario.path.traffic[table as usize];
+        let Some(sent) = self.starts.send(index, traffic, now) else {
             return;
         };
-        let totals = &mut self.totals[source.table as usize];
-        if let Some(begin) = source.begins.take() {
-            totals.begin(&begin);
-            source.pauses = now + on;
-        }
-        totals.offered += u64::from(DATAGRAM);
-        totals.segments_sent += 1;
-        source.next += rate.time_for(Bytes::new(u64::from(FULL_PACKET)));
-        if source.next >= source.pauses {
-            source.next = source.next.max(source.pauses + off);
-            source.pauses = source.next + on;
-        }
-        let next = Some(source.next).filter(|&next| traffic.stop.is_none_or(|stop| next < stop));
-        let fixed = &mut self.agendas[source.side].fixed;
-        fixed.schedule(source.component, next);
-        let route = source.route;
+        let fixed = &mut self.agendas[sent.side].fixed;
+        fixed.schedule(sent.component, sent.next);
         let datagram = DataSegment {
             seq: 0,
             len: DATAGRAM,
@@ -240,9 +177,9 @@ impl<'a> World<'a> {
         };
         let packet = Packet {
             size: FULL_PACKET,
-            flow: DATAGRAMS | index,
+            flow: sent.flow,
             ecn: Ecn::NotEct,
-            payload: Carried::data(&datagram, now, route),
+            payload: Carried::data(&datagram, now, sent.route),
         };
         self.offer(packet);
     }
@@ -250,18 +187,18 @@ impl<'a> World<'a> {
     /// Counts arrived data without a flow: a datagram, or a packet that outlived its flow.
     #[cold]
     pub(super) fn note_unclaimed(&mut self, flow: u32, carried: &Carried) {
-        if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
-            let totals = &mut self.totals[table as usize];
+        let now = self.now;
+        if let Some(totals) = self.starts.totals_of_datagram(flow) {
             totals.delivered += u64::from(carried.data_segment().len);
-            totals.last = totals.last.max(self.now);
+            totals.last = totals.last.max(now);
         }
     }
 
     /// Counts a dropped packet without a flow.
     #[cold]
     pub(super) fn note_lost_datagram(&mut self, flow: u32) {
-        if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
-            self.totals[table as usize].segments_lost += 1;
+        if let Some(totals) = self.starts.totals_of_datagram(flow) {
+            totals.segments_lost += 1;
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::fabric::{FORWARD, Fabric};
 use crate::flow::{FlowState, Placement};
 use crate::flows::Flows;
 use crate::legs::Legs;
+use crate::recorder::Recorder;
+use crate::starts::Starts;
 use crate::{EventLoop, RunOptions};
 
 /// The number of earlier flows between `ends`.
@@ -31,35 +33,26 @@ impl<'a> World<'a> {
         let seed = scenario.seed.wrapping_add(u64::from(run));
         let mut world = Self {
             scenario,
-            legs,
-            courses: BTreeMap::new(),
             run,
             seed,
             streams: Streams::new(seed),
-            traced: options.traces,
             agendas: Agendas::default(),
             fabric: Fabric::new(&scenario.path, Streams::new(seed), options.traces),
             running: Vec::new(),
             flows: Flows::new(scenario.flows.len(), background::orphans(scenario)),
-            waiting: (0..scenario.flows.len() as u32).collect(),
             free: Vec::new(),
             needs_wakeups: scenario.flows.iter().any(|flow| {
                 let pauses = matches!(flow.application, Application::Pausing { .. });
                 pauses || flow.small_queue.is_some()
             }) || !scenario.path.proxies.is_empty(),
-            sources: Vec::new(),
-            totals: Vec::new(),
-            datagrams: Vec::new(),
-            unresolved: Vec::new(),
+            starts: Starts::new(legs, scenario.flows.iter().map(|flow| flow.start)),
+            recorder: Recorder::new(options, scenario.flows.len()),
             memories: BTreeMap::new(),
             // Without measured flows, a run ends with its time.
             unfinished: scenario.flows.len().max(1),
             now: Instant::ZERO,
             is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
-            packets: options
-                .packets
-                .then(|| vec![super::Recorded::default(); scenario.flows.len()]),
         };
         world.place_added();
         if world.fabric.has_cloud() {
@@ -88,7 +81,7 @@ impl<'a> World<'a> {
                             .fabric
                             .ways(&course.nodes, Direction::Forward, ends, turn, extra);
                     let way = ways[0];
-                    world.courses.insert(index as u32, ways);
+                    world.starts.set_course(index as u32, ways);
                     (&course.there[0], way)
                 }
             };
@@ -114,10 +107,6 @@ impl<'a> World<'a> {
         if let Some(shortest) = base_rtts.map(|flow| flow.base_rtt).min() {
             world.fabric.link(FORWARD).link.keep_busy_periods(shortest);
         }
-        let start = |flow: &u32| scenario.flows[*flow as usize].start;
-        world
-            .waiting
-            .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
         world.add_traffic();
         world.distribute(options.event_loop);
         world

@@ -51,7 +51,7 @@ impl World<'_> {
         let state = self.flows.get_mut(flow);
         let deadline = state.device_deadline();
         let side = state.sender_side;
-        if deadline < state.scheduled[side] {
+        if deadline < state.scheduled[usize::from(side)] {
             self.schedule(flow, side, deadline);
         }
     }

@@ -32,7 +32,7 @@ impl<'a> World<'a> {
     /// Opens both flows of a connection.
     pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: &Dialogue) {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let course = self.legs.of_traffic(table);
+        let course = self.starts.legs().of_traffic(table);
         // In the direction of the answers.
         let ways = match course {
             None => vec![self.way_of(table, begin)],
@@ -51,7 +51,7 @@ impl<'a> World<'a> {
             let smss = mss.map(|mss| mss[side.index()]);
             let legs = legs_of(side, &traffic.flow, course, &ways, smss);
             let Some(chain) = self.add_side(table, begin, conversation, &legs) else {
-                self.totals[table as usize].rejected += 1;
+                self.starts.totals(table).rejected += 1;
                 if let Some(&first) = chains[0].first() {
                     self.end_legs(first);
                     let _ = self.flows.close(first);
@@ -60,7 +60,7 @@ impl<'a> World<'a> {
             };
             chains[side.index()] = chain;
         }
-        self.totals[table as usize].begin(begin);
+        self.starts.totals(table).begin(begin);
         self.join(&chains);
         self.open_exchange(begin, [chains[0][0], chains[1][0]]);
     }
@@ -251,8 +251,8 @@ impl<'a> World<'a> {
                 duration: now.saturating_since(start),
                 think: answered.think,
             };
-            let source = state.source as usize;
-            self.totals[source].note_epoch(&epoch);
+            let source = state.source;
+            self.starts.totals(source).note_epoch(&epoch);
         }
         self.go_on(own);
     }

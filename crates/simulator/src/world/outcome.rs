@@ -24,7 +24,7 @@ impl World<'_> {
     fn note_busy(&mut self, period: Period) {
         let flows = &mut self.flows.measured;
         let fabric = &self.fabric;
-        self.unresolved.retain(|&flow| {
+        self.recorder.keep_unresolved(|flow| {
             let state = &mut flows[flow as usize];
             if !fabric.takes_path(state.data) {
                 return false;
@@ -75,7 +75,7 @@ impl World<'_> {
         }
         let traffic = self.finish_traffic();
         let path = &self.scenario.path.name;
-        let mut traces = self.traced.then(|| Traces {
+        let mut traces = self.recorder.is_traced().then(|| Traces {
             run: self.run,
             scenario: self.scenario.name.clone(),
             path: path.clone(),
@@ -99,7 +99,9 @@ impl World<'_> {
         if let Some(traces) = &mut traces {
             traces.links = link_traces;
         }
-        let packets = self.take_packets();
+        let packets = self
+            .recorder
+            .take_packets(|flow| self.flows.measured[flow as usize].smss());
         if let Some(traces) = &mut traces {
             let mut flows = self.flows.measured.into_iter();
             traces.flows.extend(

@@ -2,7 +2,6 @@
 
 use engine::Component;
 use rand_core::RngCore;
-use units::Instant;
 
 use super::{World, relay};
 use crate::agenda::LEFT;
@@ -12,11 +11,7 @@ impl World<'_> {
     pub(super) fn arrivals(&mut self) {
         self.keep_order_of_flows();
         let now = self.now;
-        let legs = self.legs;
-        while let Some(&flow) = self.waiting.last()
-            && self.flows.measured[flow as usize].start <= now
-        {
-            self.waiting.pop();
+        while let Some(flow) = self.starts.poll_flow(now) {
             let component = self.component(flow);
             let streams = &self.streams;
             let seed = || streams.stream(&format!("flow {flow}")).next_u64();
@@ -25,13 +20,11 @@ impl World<'_> {
             turns.place_ends(state);
             state.component = Some(component);
             let memory = self.memories.entry(state.acks).or_default();
-            let (traced, is_plain) = (self.traced, self.is_plain);
+            let (traced, is_plain) = (self.recorder.is_traced(), self.is_plain);
             state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
-            self.unresolved.push(flow);
+            self.recorder.await_capacity(flow);
             self.measure_startup(flow);
-            if let (Some(course), Some(ways)) =
-                (legs.of_flow(flow as usize), self.courses.remove(&flow))
-            {
+            if let Some((course, ways)) = self.starts.take_course(flow) {
                 let seed = self
                     .streams
                     .stream(&format!("legs of flow {flow}"))
@@ -47,15 +40,9 @@ impl World<'_> {
             self.transmit(flow);
             self.keep_sender(flow);
         }
-        let next = self.next_arrival();
+        let next = self.starts.next_flow();
         let fixed = &mut self.agendas[LEFT].fixed;
         fixed.schedule(Component::default(), next);
-    }
-
-    /// When the next measured flow starts.
-    pub(super) fn next_arrival(&self) -> Option<Instant> {
-        let flow = self.waiting.last()?;
-        Some(self.flows.measured[*flow as usize].start)
     }
 
     /// An entry for `flow` in the calendars of flows.

@@ -141,7 +141,7 @@ impl World<'_> {
             let side = self.side_of(part);
             let component = self.agendas.place(side, part);
             let next = match part {
-                Part::Arrivals => self.next_arrival(),
+                Part::Arrivals => self.starts.next_flow(),
                 Part::Link(link) => {
                     let in_turns = self.turns.lookahead.is_some();
                     let state = self.fabric.link(link);
@@ -149,16 +149,8 @@ impl World<'_> {
                     state.is_ahead = in_turns && state.from_right;
                     None
                 }
-                Part::Source(table) => {
-                    let source = &mut self.sources[table as usize];
-                    source.component = Some(component);
-                    source.next_event()
-                }
-                Part::Datagrams(index) => {
-                    let source = &mut self.datagrams[index as usize];
-                    (source.side, source.component) = (side, component);
-                    Some(source.next)
-                }
+                Part::Source(table) => self.starts.place_source(table, component),
+                Part::Datagrams(index) => Some(self.starts.place_datagrams(index, side, component)),
                 Part::Cloud => self.fabric.place_cloud(component),
                 Part::Flow(_) => None,
             };
@@ -276,7 +268,7 @@ impl World<'_> {
         let is_right = match part {
             Part::Link(link) => self.fabric.links()[link as usize].to_right,
             Part::Datagrams(index) => {
-                let table = self.datagrams[index as usize].table as usize;
+                let table = self.starts.table_of_datagrams(index) as usize;
                 self.scenario.path.traffic[table].direction == Direction::Reverse
             }
             Part::Arrivals | Part::Cloud | Part::Source(_) | Part::Flow(_) => false,
