@@ -35,6 +35,7 @@ mod resolved;
 mod router;
 mod schema;
 pub mod stacks;
+mod standstill;
 mod support;
 mod tables;
 mod topology;
