@@ -364,12 +364,12 @@ class Scenario:
     def resolved(self) -> dict[str, Any]:
         """The resolved scenario as a shared dictionary: do not modify it."""
 
-    def to_parcel(self) -> str:
-        """The whole scenario as JSON, for :meth:`from_parcel` of the same version."""
+    def to_exact_json(self) -> str:
+        """The whole scenario as JSON, for :meth:`from_exact_json` of the same version."""
 
     @staticmethod
-    def from_parcel(text: str) -> Scenario:
-        """The scenario of :meth:`to_parcel`.
+    def from_exact_json(text: str) -> Scenario:
+        """The scenario of :meth:`to_exact_json`.
 
         Raises:
             slowstart.InputError: It is not such a text.

@@ -284,9 +284,7 @@ fn queue_name(config: &LinkConfig) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use network::{
-        CoDelConfig, FqCoDelConfig, LossConfig, PieConfig, QueueConfig, RedConfig, TraceConfig,
-    };
+    use network::{CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, RedConfig, TraceConfig};
     use units::Rate;
 
     use super::*;
@@ -300,9 +298,8 @@ mod tests {
                 limit: QueueLimit::Packets(10),
                 discipline: Discipline::DropTail,
             },
-            loss: LossConfig::None,
             delay: Duration::ZERO,
-            jitter: None,
+            ..LinkConfig::USUAL
         };
         let mut log = Log::new(Vec::new(), &config, "downlink", "x\ny", 5).unwrap();
         log.arrival(Instant::from_millis(1), 1500, None).unwrap();
@@ -358,9 +355,8 @@ mod tests {
                 limit: QueueLimit::Unlimited,
                 discipline: Discipline::DropTail,
             },
-            loss: LossConfig::None,
             delay: Duration::ZERO,
-            jitter: None,
+            ..LinkConfig::USUAL
         };
         assert_eq!(queue_name(&config), "infinite");
         config.queue.limit = QueueLimit::Bytes(units::Bytes::new(3000));

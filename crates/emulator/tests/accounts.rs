@@ -11,7 +11,7 @@ use std::process::Command;
 
 use common::{Folder, connect, link, may_emulate, path, receive, send};
 use emulator::{CaptureTo, Direction, Emulation, EmulationOptions, LogTo, Report, Side};
-use network::{Admission, DropReason, Link, LossConfig, Packet, Service, Streams};
+use network::{Admission, DropReason, GilbertElliott, Link, LossConfig, Packet, Service, Streams};
 use nix::sys::socket::{setsockopt, sockopt};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use scenario::PathModel;
@@ -182,12 +182,12 @@ fn packets_of(file: &std::path::Path) -> (u64, u64) {
 fn the_channel_is_that_of_a_simulation_with_the_same_seed() {
     let Some(_guard) = may_emulate() else { return };
     let mut path = path(100, Duration::from_millis(4), 1000);
-    path.forward.loss = LossConfig::GilbertElliott {
+    path.forward.loss = LossConfig::GilbertElliott(GilbertElliott {
         p: 0.05,
         r: 0.3,
         bad_loss: 0.8,
         good_loss: 0.01,
-    };
+    });
     // The losses of the link, from the simulator's streams.
     let mut simulated = Link::new(&path.forward, Streams::new(7).stream("path.forward"));
     let expected: Vec<u32> = (0..400)

@@ -36,9 +36,8 @@ fn link(service: Service, limit: QueueLimit) -> LinkConfig {
             limit,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay: Duration::from_millis(50),
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 

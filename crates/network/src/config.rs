@@ -4,33 +4,71 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use tables::{Described, Field, Key, Kind, MAX_DURATION, Rules, Value, Wrong, described};
 use units::{Bytes, Duration, Rate};
 
 use crate::access::{AccessConfig, AccessModel, CellularConfig, WifiConfig};
 use crate::aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 
-/// One direction of a path: `loss -> queue -> server -> delay line`.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct LinkConfig {
-    /// Its name in results.
-    pub name: String,
-    /// How fast it serves.
-    pub service: Service,
-    /// Bytes that the link adds to each packet, in its rate and in a queue limited in bytes
-    /// (14 for Ethernet as `netem` counts). A trace counts bytes of IP and adds nothing.
-    pub overhead: u32,
-    /// The queue in front of the server.
-    pub queue: QueueConfig,
-    /// Losses of the medium, before the queue.
-    pub loss: LossConfig,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// Variation of the delay; never reorders.
-    pub jitter: Option<JitterConfig>,
+/// Default slot of random jitter.
+const JITTER_SLOT: Duration = Duration::from_millis(10);
+/// A sine is smooth, so it is sampled more finely.
+const SINE_SLOT: Duration = Duration::from_millis(1);
+/// Shortest slot, because each costs a draw.
+const MIN_SLOT: Duration = Duration::from_micros(10);
+
+described! {
+    #[derive(Clone, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct LinkConfig(
+        "link-config", "a link", "One direction of a path: `loss -> queue -> server -> delay line`."
+    ) {
+        /// Its name in results.
+        name: String = String::new() => Key::of(Kind::Text(u32::MAX));
+        /// How fast it serves.
+        service: Service = Service::Unlimited => Key::of(Kind::Model);
+        /// Bytes that the link adds to each packet, in its rate and in a queue limited in bytes
+        /// (14 for Ethernet as `netem` counts).
+        overhead: u32 = 0 => Key::of(Kind::Integer(0, u32::MAX as u64));
+        /// The queue in front of the server.
+        queue: QueueConfig = QueueConfig::USUAL => Key::of(Kind::Model);
+        /// Losses of the medium, before the queue: a fraction of the packets, or a table with two
+        /// states.
+        loss: LossConfig = LossConfig::None =>
+            Key::of(Kind::Any(&[Kind::PERCENT, Kind::Table(GilbertElliott::TABLE)])).everywhere()
+                .usually("none");
+        /// Propagation delay.
+        delay: Duration = Duration::ZERO => Key::of(Kind::DELAY);
+        /// Largest addition to the delay (uniform), or a table; jitter never reorders packets.
+        jitter: Option<JitterConfig> = None =>
+            Key::of(Kind::Any(&[Kind::DELAY, Kind::Table(JitterKeys::TABLE)])).usually("none").everywhere();
+    }
 }
+impl Rules for LinkConfig {}
+
+/// Fields of a link that follow from several keys of a file.
+macro_rules! settled {
+    ($($type:ty),+) => { $(
+        impl Field for $type {
+            fn value(&self) -> Value {
+                Value::Nothing
+            }
+
+            fn of(_: Value) -> Option<Self> {
+                None
+            }
+        }
+    )+ };
+}
+settled!(Service, QueueConfig, JitterConfig);
 
 impl LinkConfig {
+    /// The keys that a file sets one by one; the other fields follow from several keys.
+    pub const KEYS: &'static [Key] = &tables::without::<
+        { Self::TABLE.keys.len() - Self::SETTLED.len() },
+    >(Self::TABLE.keys, Self::SETTLED);
+    const SETTLED: &'static [&'static str] = &["name", "service", "overhead", "queue", "delay"];
+
     /// Whether its discipline or its model decides after a packet's arrival when the packet leaves;
     /// see [`crate::Link::decides_late`].
     #[must_use]
@@ -193,6 +231,14 @@ pub struct QueueConfig {
     pub discipline: Discipline,
 }
 
+impl QueueConfig {
+    /// A queue without limit.
+    pub const USUAL: Self = Self {
+        limit: QueueLimit::Unlimited,
+        discipline: Discipline::DropTail,
+    };
+}
+
 /// The limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -251,16 +297,145 @@ pub enum LossConfig {
     Bernoulli(f64),
     /// Two states (netem's `gemodel p r 1-h 1-k`): the transition is drawn for each packet, the
     /// loss with the state before the transition.
-    GilbertElliott {
-        /// Good to bad.
-        p: f64,
-        /// Bad to good.
-        r: f64,
-        /// Loss probability in the bad state (1-h).
-        bad_loss: f64,
-        /// Loss probability in the good state (1-k).
-        good_loss: f64,
-    },
+    GilbertElliott(GilbertElliott),
+}
+
+impl Field for LossConfig {
+    fn value(&self) -> Value {
+        match self {
+            Self::Bernoulli(probability) => Value::Number(*probability),
+            Self::None | Self::GilbertElliott(_) => Value::Nothing,
+        }
+    }
+
+    fn of(value: Value) -> Option<Self> {
+        match value {
+            Value::Number(probability) if probability > 0.0 => Some(Self::Bernoulli(probability)),
+            Value::Number(_) | Value::Nothing => Some(Self::None),
+            _ => None,
+        }
+    }
+
+    fn inner(&self) -> Option<&dyn Described> {
+        match self {
+            Self::GilbertElliott(config) => Some(config),
+            Self::None | Self::Bernoulli(_) => None,
+        }
+    }
+
+    /// The two states at their defaults: a table replaces what was there.
+    fn inner_mut(&mut self) -> Option<&mut dyn Described> {
+        *self = Self::GilbertElliott(GilbertElliott::USUAL);
+        match self {
+            Self::GilbertElliott(config) => Some(config),
+            Self::None | Self::Bernoulli(_) => None,
+        }
+    }
+}
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct GilbertElliott(
+        "gilbert-elliott", "a loss model",
+        "A loss model with two states (Gilbert and Elliott), as `gemodel p r 1-h 1-k` of netem."
+    ) {
+        /// Probability, for each packet, of a change from the good to the bad state.
+        p: f64 = 0.0 => Key::of(Kind::PERCENT).needed("1 %");
+        /// Probability, for each packet, of a change from the bad to the good state.
+        r: f64 = 1.0 => Key::of(Kind::PERCENT).usually("100 % - p");
+        /// Loss rate in the bad state.
+        bad_loss: f64 = 1.0 => Key::of(Kind::PERCENT);
+        /// Loss rate in the good state.
+        good_loss: f64 = 0.0 => Key::of(Kind::PERCENT);
+    }
+}
+
+impl Rules for GilbertElliott {
+    fn follow(&mut self, key: &str) {
+        if key == "p" {
+            self.r = 1.0 - self.p;
+        }
+    }
+
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        match self.p + self.r > 0.0 {
+            true => Ok(()),
+            false => Err(Wrong::at(
+                "",
+                "a loss model needs p or r above zero, or its states never change",
+            )),
+        }
+    }
+}
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct JitterKeys(
+        "jitter", "a jitter model",
+        "An addition to the delay, drawn for each slot of time; it never reorders packets."
+    ) {
+        /// Largest addition; for "exponential" the mean addition.
+        amount: Duration = Duration::ZERO => Key::of(Kind::DELAY).needed("5 ms");
+        /// Distribution of the additions.
+        distribution: JitterShape = JitterShape::Uniform =>
+            Key::of(Kind::Words(JitterShape::WORDS));
+        /// Period of a sine.
+        period: Option<Duration> = None =>
+            Key::of(Kind::SPAN).sometimes("2 s", "needed for \"sine\"");
+        /// Time for which a drawn value holds.
+        slot: Option<Duration> = None => Key::of(Kind::Time(MIN_SLOT, MAX_DURATION))
+            .usually("\"10 ms\"; \"1 ms\" for \"sine\"");
+    }
+}
+
+/// The distributions of [`JitterKeys`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JitterShape {
+    /// Up to a largest addition.
+    Uniform,
+    /// With a mean addition.
+    Exponential,
+    /// Along a sine.
+    Sine,
+}
+
+tables::words!(JitterShape:
+    "uniform" => Uniform,
+    "exponential" => Exponential,
+    "sine" => Sine,
+);
+
+impl Rules for JitterKeys {
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        match (self.distribution, self.period) {
+            (JitterShape::Uniform | JitterShape::Exponential, Some(_)) => Err(Wrong::value(
+                "period",
+                "only the distribution \"sine\" has a period",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl JitterKeys {
+    /// The jitter, if there is any.
+    #[must_use]
+    pub fn config(self) -> Option<JitterConfig> {
+        let (distribution, slot) = match self.distribution {
+            JitterShape::Uniform => (JitterDistribution::Uniform, JITTER_SLOT),
+            JitterShape::Exponential => (JitterDistribution::Exponential, JITTER_SLOT),
+            JitterShape::Sine => {
+                let period = self.period.unwrap_or(MAX_DURATION);
+                (JitterDistribution::Sine { period }, SINE_SLOT)
+            }
+        };
+        (!self.amount.is_zero()).then_some(JitterConfig {
+            amount: self.amount,
+            distribution,
+            slot: self.slot.unwrap_or(slot),
+        })
+    }
 }
 
 impl LossConfig {

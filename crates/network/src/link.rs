@@ -41,7 +41,6 @@ use crate::queued::Queued;
 use crate::server::Server;
 use crate::{
     Admission, AirCounters, Counters, DropReason, Dropped, LinkConfig, LossConfig, Packet, Sent,
-    Service,
 };
 
 /// What stands between the random losses and the delay line.
@@ -161,12 +160,7 @@ impl<T: Payload> Link<T> {
         Self {
             stage,
             line: Line::new(config, rng),
-            // A trace counts bytes of IP.
-            overhead: if let Service::Trace(_) = config.service {
-                0
-            } else {
-                config.overhead
-            },
+            overhead: config.overhead,
             loss: loss::new(config.loss, rng),
             counters: Counters::default(),
             first_packet: Instant::ZERO,

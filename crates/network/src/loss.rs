@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::LossConfig;
 use crate::random::{Chance, Purpose, stream};
+use crate::{GilbertElliott, LossConfig};
 
 /// A loss model, if there is one.
 pub(crate) type Loss = Option<Box<LossModel>>;
@@ -36,12 +36,12 @@ pub(crate) fn new(config: LossConfig, rng: &ChaCha8Rng) -> Loss {
     let kind = match config {
         LossConfig::None => return None,
         LossConfig::Bernoulli(probability) => Kind::Bernoulli(Chance::new(probability)),
-        LossConfig::GilbertElliott {
+        LossConfig::GilbertElliott(GilbertElliott {
             p,
             r,
             bad_loss,
             good_loss,
-        } => Kind::GilbertElliott {
+        }) => Kind::GilbertElliott {
             bad: false,
             good_state: State {
                 leave: Chance::new(p),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
-use network::{Admission, Discipline, DropReason, LossConfig, QueueLimit, Service};
+use network::{Admission, Discipline, DropReason, GilbertElliott, LossConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// 50 Mbit/s, 100 ms, one BDP of 413 packets of 1514 bytes (SUSS developers 2025).
@@ -68,12 +68,12 @@ fn a_double_overload_fills_the_queue_at_the_rate() {
 fn gemodel_means() {
     let run = |p, r, bad_loss, good_loss| {
         let mut config = bare(Service::Unlimited);
-        config.loss = LossConfig::GilbertElliott {
+        config.loss = LossConfig::GilbertElliott(GilbertElliott {
             p,
             r,
             bad_loss,
             good_loss,
-        };
+        });
         let mut link = build(&config);
         let count = 4_000_000_u64;
         let (mut losses, mut bursts, mut before) = (0_u64, 0_u64, false);
@@ -102,12 +102,12 @@ fn gemodel_means() {
 #[test]
 fn gemodel_takes_the_state_before_the_transition() {
     let mut config = bare(Service::Unlimited);
-    config.loss = LossConfig::GilbertElliott {
+    config.loss = LossConfig::GilbertElliott(GilbertElliott {
         p: 1.0,
         r: 1.0,
         bad_loss: 1.0,
         good_loss: 0.0,
-    };
+    });
     let mut link = build(&config);
     for number in 0..10 {
         let lost = link.push(Instant::ZERO, packet(1500, number)) != Admission::Accepted;

@@ -12,8 +12,8 @@ use network::access::cellular::{
     SleepConfig, UmtsUplinkConfig,
 };
 use network::{
-    AccessConfig, Admission, Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig,
-    QueueLimit, Service, TraceConfig,
+    AccessConfig, Admission, Discipline, GilbertElliott, JitterConfig, JitterDistribution,
+    LinkConfig, LossConfig, QueueLimit, Service, TraceConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
@@ -375,12 +375,12 @@ fn losses() -> impl Strategy<Value = LossConfig> {
         Just(LossConfig::None),
         (0.0..1.0).prop_map(LossConfig::Bernoulli),
         (0.0..1.0, 0.0..1.0, 0.0..1.0, 0.0..0.5).prop_map(|(p, r, bad_loss, good_loss)| {
-            LossConfig::GilbertElliott {
+            LossConfig::GilbertElliott(GilbertElliott {
                 p,
                 r,
                 bad_loss,
                 good_loss,
-            }
+            })
         }),
     ]
 }

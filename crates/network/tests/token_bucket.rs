@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use network::access::TokenBucketConfig;
 use network::{
-    AccessConfig, Discipline, Ecn, Link, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit,
-    Service, Streams,
+    AccessConfig, Discipline, Ecn, Link, LinkConfig, Packet, QueueConfig, QueueLimit, Service,
+    Streams,
 };
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -18,9 +18,8 @@ fn link(config: TokenBucketConfig) -> Link<u32> {
             limit: QueueLimit::Unlimited,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay: Duration::ZERO,
-        jitter: None,
+        ..LinkConfig::USUAL
     };
     Link::new(&config, Streams::new(1).stream("path.forward"))
 }

@@ -140,14 +140,17 @@ fn the_packet_on_the_link_does_not_count_against_the_queue() {
     assert_eq!(ms(&pop_all(&mut link_, Instant::from_secs(1))), [3, 4]);
 }
 
+/// The configuration decides: a scenario sets no overhead for a trace.
 #[test]
-fn overhead_does_not_apply_and_delay_does() {
-    let mut config = link(&[1], true);
-    config.overhead = 14;
-    config.delay = Duration::from_millis(20);
-    let mut link_ = build(&config);
-    let _ = link_.push(Instant::ZERO, packet(1504, 0));
-    assert_eq!(ms(&pop_all(&mut link_, Instant::from_secs(1))), [21]);
+fn overhead_and_delay_apply_as_configured() {
+    for (overhead, expected) in [(0, 21), (14, 22)] {
+        let mut config = link(&[1], true);
+        config.overhead = overhead;
+        config.delay = Duration::from_millis(20);
+        let mut link_ = build(&config);
+        let _ = link_.push(Instant::ZERO, packet(1504, 0));
+        assert_eq!(ms(&pop_all(&mut link_, Instant::from_secs(1))), [expected]);
+    }
 }
 
 #[test]

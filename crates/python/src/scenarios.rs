@@ -9,7 +9,7 @@ use std::thread;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
-use scenario::{CompareOptions, Parcel, PathModel};
+use scenario::{CompareOptions, ExactScenario, PathModel};
 use units::Duration;
 
 use crate::errors::input;
@@ -90,7 +90,7 @@ fn definition_of(scenario: &scenario::Scenario) -> Result<String, serde_json::Er
     plain.path.summary.clear();
     plain.runs = 1;
     plain.seed = 0;
-    serde_json::to_string(&Parcel(plain))
+    serde_json::to_string(&ExactScenario(plain))
 }
 
 /// Converts a Python integer of any size, or returns an error.
@@ -317,15 +317,15 @@ impl Scenario {
         definition_of(&self.inner).map_err(crate::errors::run)
     }
 
-    /// The whole scenario as JSON, for [`Self::from_parcel`] of the same version.
-    fn to_parcel(&self) -> PyResult<String> {
-        serde_json::to_string(&Parcel((*self.inner).clone())).map_err(crate::errors::run)
+    /// The whole scenario as JSON, for [`Self::from_exact_json`] of the same version.
+    fn to_exact_json(&self) -> PyResult<String> {
+        serde_json::to_string(&ExactScenario((*self.inner).clone())).map_err(crate::errors::run)
     }
 
-    /// The scenario of [`Self::to_parcel`].
+    /// The scenario of [`Self::to_exact_json`].
     #[staticmethod]
-    fn from_parcel(text: &str) -> PyResult<Self> {
-        let Parcel(scenario) = serde_json::from_str(text).map_err(input)?;
+    fn from_exact_json(text: &str) -> PyResult<Self> {
+        let ExactScenario(scenario) = serde_json::from_str(text).map_err(input)?;
         Ok(Self::new(scenario))
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use kernel_stack::Sampler;
 use measure::RunResult;
 use pyo3::prelude::*;
-use scenario::Parcel;
+use scenario::ExactScenario;
 use serde_json::json;
 use vm::exchange::Job;
 use vm::{Machine, VmError};
@@ -73,7 +73,7 @@ pub fn run_vm(
         .zip(&counts)
         .flat_map(|(scenario, &count)| {
             (0..count as u32).map(move |run| Job {
-                scenario: Parcel((**scenario).clone()),
+                scenario: ExactScenario((**scenario).clone()),
                 run,
                 traces: keep == Keep::All || keep == Keep::First && run == 0,
             })

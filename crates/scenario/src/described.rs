@@ -36,8 +36,11 @@ pub(crate) fn fill_only(
                     Kind::List(_, least, most) => Some(*least as usize..=*most as usize),
                     _ => None,
                 });
-                let Some(range) = list else { continue };
-                config.give(place, Given::List(&values(&item, range)?));
+                match list {
+                    Some(range) => config.give(place, Given::List(&values(&item, range)?)),
+                    None if !either(&item, kinds, place, config)? => continue,
+                    None => {}
+                }
             }
             Kind::Text(_) => config.give(place, Given::Text(&item.words()?)),
             Kind::Table(inner) => {
@@ -51,6 +54,31 @@ pub(crate) fn fill_only(
         config.follow(key.name);
     }
     Ok(())
+}
+
+/// Reads a value or a table; false if the caller has to read it.
+fn either(
+    item: &Item<'_>,
+    kinds: &[Kind],
+    place: usize,
+    config: &mut dyn Described,
+) -> Result<bool, Error> {
+    let mut tables = kinds.iter().filter_map(|kind| match kind {
+        Kind::Table(table) => Some(*table),
+        _ => None,
+    });
+    let (Some(known), None) = (tables.next(), tables.next()) else {
+        return Ok(false);
+    };
+    let Some(table) = item.as_table(known) else {
+        config.set(place, item.value()?);
+        return Ok(true);
+    };
+    let Some(inner) = config.inner_mut(place) else {
+        return Ok(false);
+    };
+    read(&table?, inner)?;
+    Ok(true)
 }
 
 /// The values of a list, or the value in place of one.

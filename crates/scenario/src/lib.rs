@@ -18,6 +18,7 @@ mod decimal;
 mod described;
 mod document;
 mod error;
+mod exact;
 mod file;
 mod flow;
 mod hosts;
@@ -26,7 +27,6 @@ mod link;
 mod map;
 mod model;
 mod named;
-mod parcel;
 mod path;
 mod presets;
 mod quantity;
@@ -46,13 +46,13 @@ mod write;
 
 pub use compare::CompareOptions;
 pub use error::Error;
+pub use exact::ExactScenario;
 pub use flow::{FindAlgorithm, find_algorithms};
 pub use map::Map;
 pub use model::{
     Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
     LinkModel, Node, PathModel, Place, ProxyModel, Route, RouterModel, Scenario, Step, Traffic,
 };
-pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};
 pub use quantity::{
     Buffer, format_buffer, format_duration, format_rate, format_size, parse_buffer, parse_duration,

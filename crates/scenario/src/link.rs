@@ -5,32 +5,26 @@ use std::sync::Arc;
 
 use network::access::WifiConfig;
 use network::{
-    Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueConfig, QueueLimit,
-    Service,
+    Discipline, JitterConfig, JitterKeys, JitterShape, LinkConfig, QueueConfig, QueueLimit, Service,
 };
-use tables::{MAX_RATE, Value, Wrong};
+use tables::{Field, MAX_RATE, Value, Wrong};
 use units::{Bytes, Duration, Rate};
 
 use crate::access;
 use crate::aqm;
+use crate::described;
 use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::limits::{MAX_STEPS, MIN_LAP};
 use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET};
 use crate::quantity::{self, Buffer};
-use crate::tables::{DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
+use crate::tables::{DELAY, STEP, TRACE, VARYING};
 use crate::trace_file;
 
-/// Default slot of a varying rate (the reduced model has a grid of 10 to 20 ms) and of random
-/// jitter.
+/// Default slot of a varying rate (the reduced model has a grid of 10 to 20 ms).
 const DEFAULT_SLOT: Duration = Duration::from_millis(10);
 /// Default length of a line in a trace of delays (LeoReplayer's format).
 pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
-/// A sine is smooth, so it is sampled more finely.
-const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
-/// The jitter that the file gives: `Some(None)` is "none".
-pub(crate) type SaidJitter = Option<Option<JitterConfig>>;
-
 /// The queue limit of the bottleneck where the file gives none.
 pub(crate) const DEFAULT_BUFFER: Buffer = Buffer::Bdp {
     millionths: 1_000_000,
@@ -62,59 +56,96 @@ impl Delay {
     }
 }
 
-/// What the file says about one direction.
-#[derive(Clone, Debug, Default)]
+/// What the layers of a file say about one direction: each layer replaces the keys that it has.
+#[derive(Clone, Debug)]
 pub(crate) struct LinkSpec {
     pub(crate) service: Option<Service>,
+    /// Whether `service` is a trace, which counts bytes of IP only, as Mahimahi does.
+    pub(crate) is_recorded: bool,
     pub(crate) delay: Option<Delay>,
     pub(crate) buffer: Option<Buffer>,
-    pub(crate) loss: Option<LossConfig>,
-    pub(crate) jitter: SaidJitter,
     pub(crate) aqm: Option<Discipline>,
     pub(crate) ecn: Option<bool>,
     pub(crate) overhead: Option<u32>,
+    /// The keys that are independent of each other ([`LinkConfig::KEYS`]).
+    pub(crate) config: LinkConfig,
+}
+
+impl Default for LinkSpec {
+    fn default() -> Self {
+        Self {
+            service: None,
+            is_recorded: false,
+            delay: None,
+            buffer: None,
+            aqm: None,
+            ecn: None,
+            overhead: None,
+            config: LinkConfig::USUAL,
+        }
+    }
 }
 
 impl LinkSpec {
-    /// Reads the shared keys of a table; not `delay` and `overhead`, which differ.
-    pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
-        table.either("rate", "trace")?;
+    /// The spec of a single layer.
+    pub(crate) fn of(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
         let mut spec = Self::default();
+        spec.lay(table, folder)?;
+        Ok(spec)
+    }
+
+    /// Adds a layer: `[path]`, `[path.forward]`, `[path.reverse]`, a `[[link]]`, its reverse, or a
+    /// router. Names of files are relative to `folder`.
+    pub(crate) fn lay(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
+        table.either("rate", "trace")?;
+        self.is_recorded = table.has("trace") || self.is_recorded && !table.has("rate");
+        if let (Some(item), true) = (table.get("overhead"), self.is_recorded) {
+            return Err(item.refuse("a trace counts bytes of IP only: leave overhead out"));
+        }
         if let Some(item) = table.get("rate") {
-            spec.service = Some(service(&item)?);
+            self.service = Some(service(&item)?);
         }
         if let Some(item) = table.get("trace") {
-            refuse_overhead(table)?;
-            spec.service = Some(trace(&item, folder)?);
-            spec.overhead = Some(0);
+            self.service = Some(trace(&item, folder)?);
         }
-        spec.buffer = table
-            .get("buffer")
-            .map(|item| item.parse(quantity::buffer))
-            .transpose()?;
-        spec.loss = table.get("loss").map(|item| loss(&item)).transpose()?;
-        spec.jitter = table.get("jitter").map(|item| jitter(&item)).transpose()?;
-        spec.aqm = table.get("aqm").map(|item| aqm::read(&item)).transpose()?;
-        spec.ecn = table.read("ecn")?;
-        Ok(spec)
+        if let Some(item) = table.get("buffer") {
+            self.buffer = Some(item.parse(quantity::buffer)?);
+        }
+        let is_own = |key: &str| LinkConfig::KEYS.iter().any(|own| own.name == key);
+        described::fill_only(table, &mut self.config, is_own)?;
+        if let Some(item) = table.get("jitter") {
+            self.config.jitter = jitter(&item)?;
+        }
+        if let Some(item) = table.get("aqm") {
+            self.aqm = Some(aqm::read(&item)?);
+        }
+        self.ecn = table.read("ecn")?.or(self.ecn);
+        self.lay_shared(table, folder)
+    }
+
+    /// Adds the keys of `[path]` that hold for both directions.
+    pub(crate) fn lay_shared(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
+        self.delay = delay(table, folder)?.or(self.delay.take());
+        let overhead = table.read::<Bytes>("overhead")?;
+        self.overhead = overhead.map(|bytes| bytes.get() as u32).or(self.overhead);
+        Ok(())
+    }
+
+    /// Prepares for the layers of another file: a trace of delays contains all variation.
+    pub(crate) fn open(&mut self, tables: &[Option<&Table<'_>>]) {
+        let is_recorded = |table: &&Table<'_>| {
+            let delay = table.get("delay");
+            delay.is_some_and(|item| item.as_table(&DELAY).is_some())
+        };
+        if tables.iter().flatten().any(is_recorded) {
+            self.config.jitter = None;
+        }
     }
 
     /// What its model, if any, adds to the delay on an idle path.
     pub(crate) fn idle_delay(&self) -> Duration {
         let service = self.service.as_ref();
         service.map_or(Duration::ZERO, Service::idle_delay)
-    }
-
-    /// Replaces every value that `over` has.
-    pub(crate) fn lay(&mut self, over: Self) {
-        self.service = over.service.or(self.service.take());
-        self.delay = over.delay.or(self.delay.take());
-        self.buffer = over.buffer.or(self.buffer);
-        self.loss = over.loss.or(self.loss);
-        self.jitter = over.jitter.or(self.jitter.take());
-        self.aqm = over.aqm.or(self.aqm);
-        self.ecn = over.ecn.or(self.ecn);
-        self.overhead = over.overhead.or(self.overhead);
     }
 }
 
@@ -135,13 +166,6 @@ pub(crate) fn delay(table: &Table<'_>, folder: &Path) -> Result<Option<Delay>, E
     )))
 }
 
-/// A trace counts bytes of IP only, as Mahimahi does.
-pub(crate) fn refuse_overhead(table: &Table<'_>) -> Result<(), Error> {
-    table.get("overhead").map_or(Ok(()), |overhead| {
-        Err(overhead.refuse("a trace counts bytes of IP only: leave overhead out"))
-    })
-}
-
 /// The name of a file, looked up from `folder`.
 fn file<'a>(item: &Item<'a>, folder: &Path) -> Result<(Item<'a>, PathBuf), Error> {
     let name = item
@@ -155,12 +179,6 @@ fn wrong_file(item: &Item<'_>, problem: trace_file::Problem) -> Error {
         trace_file::Problem::File(reason) => item.refuse(reason),
         trace_file::Problem::Content(error) => error,
     }
-}
-
-/// `overhead` of a path or a direction.
-pub(crate) fn overhead(table: &Table<'_>) -> Result<Option<u32>, Error> {
-    let bytes = table.read::<Bytes>("overhead")?;
-    Ok(bytes.map(|bytes| bytes.get() as u32))
 }
 
 /// `rate`: a string, steps, a varying rate, or a model of an access network.
@@ -233,63 +251,20 @@ fn trace(item: &Item<'_>, folder: &Path) -> Result<Service, Error> {
     Ok(service)
 }
 
-/// `loss`: a percentage, or the two states of Gilbert and Elliott with netem's defaults.
-fn loss(item: &Item<'_>) -> Result<LossConfig, Error> {
-    if let Some(table) = item.as_table(&LOSS) {
-        let table = table?;
-        let p: f64 = table.needed("p")?;
-        let r = table.or("r", 1.0 - p)?;
-        if p + r <= 0.0 {
-            return Err(
-                table.refuse("a loss model needs p or r above zero, or its states never change")
-            );
-        }
-        return Ok(LossConfig::GilbertElliott {
-            p,
-            r,
-            bad_loss: table.or("bad_loss", 1.0)?,
-            good_loss: table.or("good_loss", 0.0)?,
-        });
-    }
-    match item.value()? {
-        Value::Number(probability) if probability > 0.0 => Ok(LossConfig::Bernoulli(probability)),
-        _ => Ok(LossConfig::None),
-    }
-}
-
 /// `jitter`: a time (uniform up to it), or a table.
 fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
-    let Some(table) = item.as_table(&JITTER) else {
-        let Value::Time(amount) = item.value()? else {
-            return Ok(None);
-        };
-        let config = JitterConfig {
-            amount,
-            distribution: JitterDistribution::Uniform,
-            slot: DEFAULT_SLOT,
-        };
-        return Ok((!config.amount.is_zero()).then_some(config));
-    };
-    let table = table?;
-    let amount: Duration = table.needed("amount")?;
-    let (distribution, usual_slot) = match table.word("distribution", &[0, 1, 2])? {
-        Some(1) => (JitterDistribution::Exponential, DEFAULT_SLOT),
-        Some(2) => {
-            let period = table.needed("period")?;
-            (JitterDistribution::Sine { period }, DEFAULT_SINE_SLOT)
+    let mut keys = JitterKeys::USUAL;
+    match item.as_table(JitterKeys::TABLE) {
+        None => Field::of(item.value()?).map_or((), |amount| keys.amount = amount),
+        Some(table) => {
+            let table = table?;
+            described::read(&table, &mut keys)?;
+            if keys.distribution == JitterShape::Sine {
+                table.need("period")?;
+            }
         }
-        _ => (JitterDistribution::Uniform, DEFAULT_SLOT),
-    };
-    let is_sine = matches!(distribution, JitterDistribution::Sine { .. });
-    if let (Some(item), false) = (table.get("period"), is_sine) {
-        return Err(item.refuse("only the distribution \"sine\" has a period"));
     }
-    let slot = table.or("slot", usual_slot)?;
-    Ok((!amount.is_zero()).then_some(JitterConfig {
-        amount,
-        distribution,
-        slot,
-    }))
+    Ok(keys.config())
 }
 
 /// Reads `rrc` of a table, which describes the radio of both directions; the model of the downlink
@@ -303,14 +278,6 @@ pub(crate) fn take_rrc(links: [&mut LinkSpec; 2], table: &Table<'_>) -> Result<b
         }
     }
     Ok(false)
-}
-
-/// `[path.forward]`, `[path.reverse]`, a `[[link]]`, or the link of a router.
-pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
-    let mut spec = LinkSpec::read(table, folder)?;
-    spec.delay = delay(table, folder)?;
-    spec.overhead = overhead(table)?.or(spec.overhead);
-    Ok(spec)
 }
 
 /// The service of the reverse direction: a Wi-Fi medium serves both.
@@ -347,7 +314,10 @@ pub(crate) fn finish(
     default: Buffer,
     base_rtt: Duration,
 ) -> Result<LinkConfig, String> {
-    let overhead = spec.overhead.unwrap_or(DEFAULT_OVERHEAD);
+    let overhead = match spec.is_recorded {
+        true => 0,
+        false => spec.overhead.unwrap_or(DEFAULT_OVERHEAD),
+    };
     let packet = Bytes::new(u64::from(FULL_PACKET) + u64::from(overhead));
     let rate = service.mean_rate();
     let marks = spec.ecn.unwrap_or(false);
@@ -399,23 +369,25 @@ pub(crate) fn finish(
         }
         _ => {}
     }
-    let (delay, jitter) = match (spec.delay, spec.jitter) {
-        (Some(Delay::Recorded(..)), Some(Some(_))) => {
-            return Err(format!(
-                "has a trace of {name} delays and {name} jitter; the trace holds all variation: keep one"
-            ));
-        }
-        (Some(Delay::Recorded(least, additions)), _) => (least, Some(additions)),
-        (Some(Delay::Constant(delay) | Delay::Half(delay)), jitter) => (delay, jitter.flatten()),
-        (None, jitter) => (Duration::ZERO, jitter.flatten()),
-    };
-    Ok(LinkConfig {
+    let mut config = LinkConfig {
         name: name.to_owned(),
         service,
         overhead,
         queue: QueueConfig { limit, discipline },
-        loss: spec.loss.unwrap_or(LossConfig::None),
-        delay,
-        jitter,
-    })
+        ..spec.config
+    };
+    match spec.delay {
+        Some(Delay::Recorded(..)) if config.jitter.is_some() => {
+            return Err(format!(
+                "has a trace of {name} delays and {name} jitter; the trace holds all variation: keep one"
+            ));
+        }
+        Some(Delay::Recorded(least, additions)) => {
+            config.delay = least;
+            config.jitter = Some(additions);
+        }
+        Some(Delay::Constant(delay) | Delay::Half(delay)) => config.delay = delay,
+        None => {}
+    }
+    Ok(config)
 }

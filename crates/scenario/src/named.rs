@@ -56,7 +56,7 @@ pub(crate) fn trace(files: &str) -> Result<PathModel, Error> {
         if let Some(file) = file {
             let service = trace_file::read(Path::new(file));
             link.service = Some(service.map_err(|problem| wrong_file(file, problem))?);
-            link.overhead = Some(0);
+            link.is_recorded = true;
         }
         if let Some(file) = delays {
             let delays = trace_file::read_delays(Path::new(file));

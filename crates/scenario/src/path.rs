@@ -1,13 +1,14 @@
 //! `[path]`: the layers of a file and a preset, and the [`PathModel`] that results.
 //!
 //! The short keys (`rate`, `buffer`, `loss`, ...) describe the forward direction; each direction
-//! has half of `rtt`. A preset is a [`PathSpec`] like any other, and a file's own keys override it.
+//! has half of `rtt`. The layers are a preset, a file, and in each `[path]` and its directions; a key
+//! of a later layer replaces that of an earlier one.
 
 use std::path::Path;
 
 use network::Service;
 use network::router::RouterSupport;
-use tables::{MAX_DELAY, Table as Known};
+use tables::MAX_DELAY;
 use units::{Duration, Rate};
 
 use crate::aqm;
@@ -15,7 +16,7 @@ use crate::document::{Document, Table};
 use crate::error::Error;
 use crate::hosts;
 use crate::limits::MAX_ROUTERS;
-use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
+use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec};
 use crate::model::{Hosts, PathModel, RouterModel};
 use crate::presets::{self, Preset};
 use crate::quantity::{self, Buffer};
@@ -42,37 +43,21 @@ pub(crate) struct PathSpec {
 }
 
 impl PathSpec {
-    /// Reads `[path]`, with the preset that it builds on. Trace names are relative to `folder`.
+    /// Reads `[path]` over the preset that it builds on. Trace names are relative to `folder`.
     pub(crate) fn read(table: &Table<'_>, folder: &Path, network: &Network) -> Result<Self, Error> {
-        let (name, summary) = names(table)?;
-        let mut own = Self {
-            name,
-            summary,
-            ..Self::default()
+        let preset = table.get("preset").map(|item| {
+            item.parse(|name| {
+                presets::find(name)
+                    .ok_or_else(|| format!("there is no such preset{}", presets::hint(name)))
+            })
+        });
+        let mut spec = match preset.transpose()? {
+            Some(preset) => Self::of(preset)?,
+            None => Self::default(),
         };
-        own.forward = LinkSpec::read(table, folder)?;
-        own.directions(table, folder)?;
-        own.read_overhead(table)?;
-        own.read_delays(table, folder)?;
-        own.read_routers(table, folder)?;
-        own.hosts = hosts::read(table, network)?;
-        let hosts = own.hosts.as_deref().unwrap_or_default();
-        own.traffic = traffic::read(table, hosts, network, folder)?;
-        let Some(preset) = table.get("preset") else {
-            own.refuse_marking(table)?;
-            own.read_rrc(table)?;
-            return Ok(own);
-        };
-        let found = preset.parse(|name| {
-            presets::find(name)
-                .ok_or_else(|| format!("there is no such preset{}", presets::hint(name)))
-        })?;
-        let mut base = Self::of(found)?;
-        base.name = None;
-        base.lay(own);
-        base.read_rrc(table)?;
-        base.refuse_marking(table)?;
-        Ok(base)
+        spec.name = None;
+        spec.lay(table, folder, network)?;
+        Ok(spec)
     }
 
     /// The layer of a preset.
@@ -83,10 +68,50 @@ impl PathSpec {
         };
         let tree = document.parse()?;
         let table = Table::new(document, &PATH, tree.get_ref(), 0)?;
-        let mut spec = Self::read(&table, Path::new(""), &Network::default())?;
+        let mut spec = Self::default();
+        spec.lay(&table, Path::new(""), &Network::default())?;
         spec.name = Some(preset.name.to_owned());
         spec.summary = Some(preset.summary.to_owned());
         Ok(spec)
+    }
+
+    /// Adds the layers of a file: `[path]`, and on it the two directions.
+    fn lay(&mut self, table: &Table<'_>, folder: &Path, network: &Network) -> Result<(), Error> {
+        let (name, summary) = names(table)?;
+        self.name = name.or(self.name.take());
+        self.summary = summary.or(self.summary.take());
+        let direction = |key: &str| {
+            table
+                .get(key)
+                .map(|item| item.table(&DIRECTION))
+                .transpose()
+        };
+        let (forward, reverse) = (direction("forward")?, direction("reverse")?);
+        check_directions(table, forward.as_ref(), reverse.as_ref())?;
+        self.forward.open(&[Some(table), forward.as_ref()]);
+        self.reverse.open(&[Some(table), reverse.as_ref()]);
+        self.forward.lay(table, folder)?;
+        self.reverse.lay_shared(table, folder)?;
+        if let Some(rtt) = table.read::<Duration>("rtt")? {
+            let forward = rtt / 2;
+            self.forward.delay = Some(Delay::Half(forward));
+            self.reverse.delay = Some(Delay::Half(rtt - forward));
+        }
+        for (link, own) in [(&mut self.forward, &forward), (&mut self.reverse, &reverse)] {
+            if let Some(own) = own {
+                link.lay(own, folder)?;
+            }
+        }
+        self.lay_routers(table, folder)?;
+        if let Some(hosts) = hosts::read(table, network)? {
+            self.hosts = Some(hosts);
+        }
+        let hosts = self.hosts.as_deref().unwrap_or_default();
+        if let Some(traffic) = traffic::read(table, hosts, network, folder)? {
+            self.traffic = Some(traffic);
+        }
+        self.read_rrc(table)?;
+        self.refuse_marking(table)
     }
 
     /// Refuses `ecn = true` of the path and of its directions, wherever it comes from, once their
@@ -101,40 +126,9 @@ impl PathSpec {
         Ok(())
     }
 
-    /// Reads `[path.forward]` and `[path.reverse]`.
-    fn directions(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
-        const KNOWN: &Known = &DIRECTION;
-        if let Some(item) = table.get("forward") {
-            let forward = item.table(KNOWN)?;
-            for key in KNOWN.keys.iter().map(|key| key.name) {
-                // `delay` has no short form; it is checked with `rtt`.
-                if key != "delay" && key != "overhead" && table.has(key) && forward.has(key) {
-                    return Err(forward.refuse_at(
-                        key,
-                        format!("{key} and forward.{key} are the same thing: keep one"),
-                    ));
-                }
-            }
-            if table.has("trace") && forward.has("rate")
-                || table.has("rate") && forward.has("trace")
-            {
-                return Err(forward.refuse("[path] takes rate or trace, not both"));
-            }
-            if table.has("trace") {
-                link::refuse_overhead(&forward)?;
-            }
-            self.forward.lay(direction(&forward, folder)?);
-        }
-        if let Some(item) = table.get("reverse") {
-            let reverse = item.table(KNOWN)?;
-            self.reverse = direction(&reverse, folder)?;
-        }
-        Ok(())
-    }
-
     /// `router_support` of the bottleneck, and the routers before it.
-    fn read_routers(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
-        self.router_support = router::router_support(table)?;
+    fn lay_routers(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
+        self.router_support = router::router_support(table)?.or(self.router_support);
         let Some(item) = table.get("router") else {
             return Ok(());
         };
@@ -160,41 +154,6 @@ impl PathSpec {
         Err(item.refuse("no rate of the path is of model lte, 5g, cell-reduced or hsdpa"))
     }
 
-    /// `overhead` applies to both directions, unless one has its own.
-    fn read_overhead(&mut self, table: &Table<'_>) -> Result<(), Error> {
-        if let Some(overhead) = link::overhead(table)? {
-            self.forward.overhead.get_or_insert(overhead);
-            // A trace counts bytes of IP, so the key can only mean the other direction.
-            self.reverse.overhead.get_or_insert(overhead);
-        }
-        Ok(())
-    }
-
-    /// `rtt`, half in each direction; or `delay`, in full in each; or the delays of the directions.
-    fn read_delays(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
-        table.either("rtt", "delay")?;
-        let delay = link::delay(table, folder)?;
-        let Some(item) = table.get("rtt").or(table.get("delay")) else {
-            return Ok(());
-        };
-        if self.forward.delay.is_some() || self.reverse.delay.is_some() {
-            let key = if delay.is_some() { "delay" } else { "rtt" };
-            return Err(item.refuse(format!(
-                "[path] takes {key}, or forward.delay and reverse.delay, not both"
-            )));
-        }
-        if delay.is_some() {
-            self.forward.delay.clone_from(&delay);
-            self.reverse.delay = delay;
-            return Ok(());
-        }
-        let rtt = table.needed::<Duration>("rtt")?;
-        let forward = rtt / 2;
-        self.forward.delay = Some(Delay::Half(forward));
-        self.reverse.delay = Some(Delay::Half(rtt - forward));
-        Ok(())
-    }
-
     /// With an `rtt`, the delay lines have what the access-network models leave of it, half each.
     fn take_radio_from_rtt(&mut self) -> Result<(), String> {
         let radio = self.forward.idle_delay() + self.reverse.idle_delay();
@@ -215,28 +174,6 @@ impl PathSpec {
         *forward = lines / 2;
         *reverse = lines - *forward;
         Ok(())
-    }
-
-    /// Replaces every value that `over` has.
-    pub(crate) fn lay(&mut self, over: Self) {
-        self.name = over.name.or(self.name.take());
-        self.summary = over.summary.or(self.summary.take());
-        self.router_support = over.router_support.or(self.router_support);
-        if !over.routers.is_empty() {
-            self.routers = over.routers;
-        }
-        self.hosts = over.hosts.or(self.hosts.take());
-        self.traffic = over.traffic.or(self.traffic.take());
-        for (link, over) in [
-            (&mut self.forward, over.forward),
-            (&mut self.reverse, over.reverse),
-        ] {
-            if let Some(Delay::Recorded(..)) = over.delay {
-                // A trace of delays contains all variation.
-                link.jitter = None;
-            }
-            link.lay(over);
-        }
     }
 
     /// A model without a path, with the hosts of the file; its cloud is added later.
@@ -342,6 +279,40 @@ fn resolve_router(
         link,
         router_support,
     })
+}
+
+/// Refuses keys of `[path]` and of its directions that contradict each other.
+fn check_directions(
+    table: &Table<'_>,
+    forward: Option<&Table<'_>>,
+    reverse: Option<&Table<'_>>,
+) -> Result<(), Error> {
+    if let Some(forward) = forward {
+        for key in DIRECTION.keys.iter().map(|key| key.name) {
+            // `delay` has no short form; it is checked with `rtt`.
+            if key != "delay" && key != "overhead" && table.has(key) && forward.has(key) {
+                return Err(forward.refuse_at(
+                    key,
+                    format!("{key} and forward.{key} are the same thing: keep one"),
+                ));
+            }
+        }
+        if table.has("trace") && forward.has("rate") || table.has("rate") && forward.has("trace") {
+            return Err(forward.refuse("[path] takes rate or trace, not both"));
+        }
+    }
+    table.either("rtt", "delay")?;
+    let has_delay = |table: Option<&Table<'_>>| table.is_some_and(|table| table.has("delay"));
+    for key in ["rtt", "delay"] {
+        if let Some(item) = table.get(key)
+            && (has_delay(forward) || has_delay(reverse))
+        {
+            return Err(item.refuse(format!(
+                "[path] takes {key}, or forward.delay and reverse.delay, not both"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// `name` and `summary` of a table.

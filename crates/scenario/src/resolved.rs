@@ -3,7 +3,8 @@
 
 use network::router::RouterSupport;
 use network::{
-    Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
+    Discipline, GilbertElliott, JitterConfig, JitterDistribution, LinkConfig, LossConfig,
+    QueueLimit, Service,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tables::Described;
@@ -263,18 +264,26 @@ struct Link<'a>(&'a LinkConfig);
 
 impl Serialize for Link<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (packets, bytes) = limits(self.0.queue.limit);
-        map!(serializer,
-            "name": self.0.name,
-            "service": Served(&self.0.service),
-            "overhead_bytes": self.0.overhead,
-            "queue_limit_packets": packets,
-            "queue_limit_bytes": bytes,
-            "aqm": Refusal(self.0.queue.discipline),
-            "loss": Loss(self.0.loss),
-            "delay_ms": millis(self.0.delay),
-            "jitter": self.0.jitter.as_ref().map(Jitter),
-        )
+        let link = self.0;
+        let (packets, bytes) = limits(link.queue.limit);
+        let mut map = serializer.serialize_map(None)?;
+        described::write(&mut map, link, |map, key| {
+            match key {
+                "name" => map.serialize_entry(key, &link.name)?,
+                "service" => map.serialize_entry(key, &Served(&link.service))?,
+                "overhead" => map.serialize_entry("overhead_bytes", &link.overhead)?,
+                "queue" => {
+                    map.serialize_entry("queue_limit_packets", &packets)?;
+                    map.serialize_entry("queue_limit_bytes", &bytes)?;
+                    map.serialize_entry("aqm", &Refusal(link.queue.discipline))?;
+                }
+                "loss" => map.serialize_entry(key, &Loss(link.loss))?,
+                "jitter" => map.serialize_entry(key, &link.jitter.as_ref().map(Jitter))?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        map.end()
     }
 }
 
@@ -425,18 +434,12 @@ impl Serialize for Loss {
             LossConfig::Bernoulli(probability) => {
                 map!(serializer, "kind": "bernoulli", "probability": probability)
             }
-            LossConfig::GilbertElliott {
-                p,
-                r,
-                bad_loss,
-                good_loss,
-            } => map!(serializer,
-                "kind": "gilbert-elliott",
-                "p": p,
-                "r": r,
-                "bad_loss": bad_loss,
-                "good_loss": good_loss,
-            ),
+            LossConfig::GilbertElliott(config) => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("kind", GilbertElliott::TABLE.name)?;
+                described::write(&mut map, &config, |_, _| Ok(false))?;
+                map.end()
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use tables::Value;
 use crate::aqm;
 use crate::document::Table;
 use crate::error::Error;
-use crate::link::{Delay, LinkSpec, direction};
+use crate::link::{Delay, LinkSpec};
 use crate::tables::ROUTER_SUPPORT;
 
 /// What the file says about one router.
@@ -21,7 +21,7 @@ pub(crate) struct RouterSpec {
 
 impl RouterSpec {
     pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
-        let mut link = direction(table, folder)?;
+        let mut link = LinkSpec::of(table, folder)?;
         aqm::refuse_marking(table, link.aqm)?;
         if link.service.is_none() {
             table.need("rate")?;

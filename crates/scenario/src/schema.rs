@@ -1,6 +1,7 @@
 //! All tables of a scenario file, and their JSON Schema.
 
 use ::tables::Table;
+use network::{GilbertElliott, JitterKeys};
 
 use crate::access;
 use crate::tables::{self, cellular};
@@ -18,8 +19,8 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::STEP,
         &tables::TRACE,
         &tables::DELAY,
-        &tables::LOSS,
-        &tables::JITTER,
+        GilbertElliott::TABLE,
+        JitterKeys::TABLE,
         &tables::AQM,
         &cellular::RRC,
         &cellular::RRC_UMTS,

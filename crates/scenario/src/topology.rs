@@ -18,7 +18,7 @@ use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::{Error, quoted, suggestion};
 use crate::limits::{MAX_LINKS, MAX_NODES};
-use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
+use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec};
 use crate::model::{LinkModel, Node, PathModel, ProxyModel, RouterModel};
 use crate::quantity::Buffer;
 use crate::router::router_support;
@@ -252,7 +252,7 @@ impl Network {
             ));
         }
         let mut forward = Side {
-            link: direction(table, folder)?,
+            link: LinkSpec::of(table, folder)?,
             router_support: router_support(table)?.unwrap_or_default(),
         };
         forward
@@ -267,11 +267,8 @@ impl Network {
                 return Err(item.refuse("a link with one_way = true has no reverse direction"));
             }
             let own = item.table(&LINK_REVERSE)?;
-            let over = direction(&own, folder)?;
-            if let Some(Delay::Recorded(..)) = over.delay {
-                reverse.link.jitter = None;
-            }
-            reverse.link.lay(over);
+            reverse.link.open(&[Some(&own)]);
+            reverse.link.lay(&own, folder)?;
             if let Some(said) = router_support(&own)? {
                 reverse.router_support = said;
             }

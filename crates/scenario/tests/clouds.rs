@@ -167,11 +167,11 @@ fn mistakes_have_their_line() {
 #[test]
 fn a_parcel_keeps_the_network() {
     let scenario = read(&format!("{JOINED}{FLOW}to = 'any'\n"));
-    let parcel = scenario::Parcel(scenario);
-    let text = serde_json::to_string(&parcel).expect("JSON");
+    let exact = scenario::ExactScenario(scenario);
+    let text = serde_json::to_string(&exact).expect("JSON");
     assert_eq!(
-        serde_json::from_str::<scenario::Parcel>(&text).expect("a parcel"),
-        parcel
+        serde_json::from_str::<scenario::ExactScenario>(&text).expect("an exact scenario"),
+        exact
     );
 }
 

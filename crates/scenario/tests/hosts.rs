@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use network::QueueLimit;
-use scenario::{Ends, Node, Parcel, Place, Scenario};
+use scenario::{Ends, ExactScenario, Node, Place, Scenario};
 use units::{Duration, Rate};
 
 const PATH: &str = "[path]\nrate = '10 Mbit/s'\nrtt = '20 ms'\n";
@@ -63,8 +63,8 @@ fn a_dumbbell() {
     assert_eq!(resolved["path"]["traffic"][0]["from"], "clients");
     assert_eq!(resolved["path"]["traffic"][0].get("to"), None);
     assert_eq!(resolved["path"]["hosts"][1]["queue_limit_packets"], 1000);
-    let parcel = serde_json::to_string(&Parcel(scenario.clone())).expect("JSON");
-    let arrived: Parcel = serde_json::from_str(&parcel).expect("a parcel");
+    let exact = serde_json::to_string(&ExactScenario(scenario.clone())).expect("JSON");
+    let arrived: ExactScenario = serde_json::from_str(&exact).expect("an exact scenario");
     assert_eq!(arrived.0, scenario);
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use network::{
-    CoDelConfig, Discipline, FqCoDelConfig, JitterDistribution, LossConfig, PieConfig, QueueLimit,
-    RedConfig, Service,
+    CoDelConfig, Discipline, FqCoDelConfig, GilbertElliott, JitterDistribution, LossConfig,
+    PieConfig, QueueLimit, RedConfig, Service,
 };
 use scenario::{PRESETS, PathModel};
 use units::{Bytes, Duration, Rate};
@@ -171,12 +171,12 @@ fn every_form_of_a_direction() {
     assert_eq!(own.rate, Rate::from_bits_per_sec(20_000_000));
     assert_eq!(
         own.forward.loss,
-        LossConfig::GilbertElliott {
+        LossConfig::GilbertElliott(GilbertElliott {
             p: 0.01,
             r: 0.3,
             bad_loss: 1.0,
             good_loss: 0.0
-        }
+        })
     );
     assert_eq!(own.reverse.loss, LossConfig::None);
     assert_eq!((own.forward.overhead, own.reverse.overhead), (14, 38));

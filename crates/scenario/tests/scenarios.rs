@@ -5,8 +5,8 @@ use std::path::Path;
 use congestion::Algorithm;
 use proptest::prelude::*;
 use scenario::{
-    AckPolicy, Application, Autotuning, CompareOptions, Misbehavior, PRESETS, Parcel, PathModel,
-    Scenario,
+    AckPolicy, Application, Autotuning, CompareOptions, ExactScenario, Misbehavior, PRESETS,
+    PathModel, Scenario,
 };
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -406,12 +406,12 @@ proptest! {
     }
 }
 
-/// A parcel preserves the scenario to the last bit.
+/// The exact form preserves the scenario to the last bit.
 #[test]
 fn a_parcel_holds_the_complete_scenario() {
     let there_and_back = |scenario: Scenario| {
-        let text = serde_json::to_string(&Parcel(scenario.clone())).unwrap();
-        let Parcel(back) = serde_json::from_str(&text).unwrap();
+        let text = serde_json::to_string(&ExactScenario(scenario.clone())).unwrap();
+        let ExactScenario(back) = serde_json::from_str(&text).unwrap();
         assert_eq!(back, scenario, "{text}");
     };
     there_and_back(Scenario::parse(VALID, "all.toml", Path::new("")).unwrap());

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use network::router::RouterSupport;
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use proptest::prelude::*;
 use scenario::{
-    Direction, Ends, LinkModel, Node, Parcel, PathModel, Place, RouterModel, Scenario, Step,
+    Direction, Ends, ExactScenario, LinkModel, Node, PathModel, Place, RouterModel, Scenario, Step,
 };
 use units::{Duration, Rate};
 
@@ -125,8 +125,8 @@ fn a_link_has_the_keys_of_a_direction_and_its_reverse_overrides_them() {
         7.0
     );
     assert_eq!(resolved["flows"][0]["from"], "r3");
-    let parcel = serde_json::to_string(&Parcel(scenario.clone())).expect("JSON");
-    let arrived: Parcel = serde_json::from_str(&parcel).expect("a parcel");
+    let exact = serde_json::to_string(&ExactScenario(scenario.clone())).expect("JSON");
+    let arrived: ExactScenario = serde_json::from_str(&exact).expect("an exact scenario");
     assert_eq!(arrived.0, scenario);
 }
 
@@ -202,9 +202,8 @@ fn config(name: &str, delay_ms: u64) -> LinkConfig {
             limit: QueueLimit::Unlimited,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay: Duration::from_millis(delay_ms),
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 
@@ -308,6 +307,35 @@ proptest! {
             }
         }
     }
+}
+
+/// A trace counts bytes of IP only, in the direction that has it.
+#[test]
+fn the_overhead_of_a_trace_is_none_in_its_own_direction() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(folder.join("overhead.down"), "1\n2\n").expect("a trace");
+    let read = |keys: &str| {
+        let links = [link("right", "r2", keys)];
+        Scenario::parse(&whole(&links, "to = 'r2'\n"), "f.toml", folder)
+            .map(|scenario| {
+                let LinkModel {
+                    forward, reverse, ..
+                } = &scenario.path.links[0];
+                let reverse = reverse.as_ref().expect("a reverse direction");
+                (forward.link.overhead, reverse.link.overhead)
+            })
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read("trace = 'overhead.down'"), Ok((0, 0)));
+    let other = "trace = 'overhead.down'\nreverse.rate = '1 Mbit/s'";
+    assert_eq!(read(other), Ok((0, 20)));
+    let other = "rate = '1 Mbit/s'\noverhead = '3 bytes'\nreverse.trace = 'overhead.down'";
+    assert_eq!(read(other), Ok((3, 0)));
+    let error = read("trace = 'overhead.down'\nreverse.overhead = '3 bytes'").expect_err("refused");
+    assert!(
+        error.starts_with("f.toml:13:9: overhead = \"3 bytes\": a trace counts bytes of IP only"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -548,8 +576,8 @@ fn a_node_or_an_end_of_the_path_may_be_a_proxy() {
              "initial_window_segments": 40, "pacing": true},
         ])
     );
-    let parcel = serde_json::to_string(&Parcel(scenario.clone())).expect("JSON");
-    let Parcel(same) = serde_json::from_str(&parcel).expect("a parcel");
+    let exact = serde_json::to_string(&ExactScenario(scenario.clone())).expect("JSON");
+    let ExactScenario(same) = serde_json::from_str(&exact).expect("an exact scenario");
     assert_eq!(same, scenario);
 }
 

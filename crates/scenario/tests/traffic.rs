@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use scenario::{Application, CompareOptions, Direction, Parcel, PathModel, Scenario, TrafficKind};
+use scenario::{
+    Application, CompareOptions, Direction, ExactScenario, PathModel, Scenario, TrafficKind,
+};
 use units::{Bytes, Duration, Instant};
 use workload::kinds::{BulkTraffic, DatagramTraffic, VideoTraffic, WebTraffic};
 
@@ -207,8 +209,8 @@ fn it_is_resolved_and_travels() {
         })
     );
     assert_eq!(resolved["traffic"][1].get("algorithm"), None);
-    let parcel = serde_json::to_string(&Parcel(scenario.clone())).unwrap();
-    let Parcel(back) = serde_json::from_str(&parcel).unwrap();
+    let exact = serde_json::to_string(&ExactScenario(scenario.clone())).unwrap();
+    let ExactScenario(back) = serde_json::from_str(&exact).unwrap();
     assert_eq!(back, scenario);
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rand_core::SeedableRng;
-use scenario::{Autotuning, LossDetection, Parcel, PathModel, Scenario, TrafficKind};
+use scenario::{Autotuning, ExactScenario, LossDetection, PathModel, Scenario, TrafficKind};
 use units::{Bytes, Duration, Instant, Rate};
 use workload::draw::{Sizes, Times};
 use workload::generate::{
@@ -372,8 +372,8 @@ fn it_is_resolved_and_travels() {
     let text = format!("duration = '60 s'\n{PATH}{tables}");
     let scenario = Scenario::parse(&text, "f.toml", &folder).unwrap();
     assert!(scenario.flows.is_empty());
-    let parcel = serde_json::to_string(&Parcel(scenario.clone())).unwrap();
-    let Parcel(back) = serde_json::from_str(&parcel).unwrap();
+    let exact = serde_json::to_string(&ExactScenario(scenario.clone())).unwrap();
+    let ExactScenario(back) = serde_json::from_str(&exact).unwrap();
     assert_eq!(back, scenario);
     let resolved = serde_json::to_value(&scenario.path).unwrap();
     let resolved = &resolved["traffic"];

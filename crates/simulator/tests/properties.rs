@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use common::{algorithm, link, run};
-use network::{JitterConfig, JitterDistribution, LossConfig, QueueLimit, Service};
+use network::{GilbertElliott, JitterConfig, JitterDistribution, LossConfig, QueueLimit, Service};
 use proptest::prelude::*;
 use scenario::{Application, Flow, PathModel, Scenario};
 use simulator::{Job, RunOptions, run_all};
@@ -50,7 +50,7 @@ fn loss() -> impl Strategy<Value = LossConfig> {
     prop_oneof![
         3 => Just(LossConfig::None),
         2 => (0.0..0.05f64).prop_map(LossConfig::Bernoulli),
-        1 => (0.0..0.01f64, 0.1..0.9f64).prop_map(|(p, r)| LossConfig::GilbertElliott { p, r, bad_loss: 0.5, good_loss: 0.0 }),
+        1 => (0.0..0.01f64, 0.1..0.9f64).prop_map(|(p, r)| LossConfig::GilbertElliott(GilbertElliott { p, r, bad_loss: 0.5, good_loss: 0.0 })),
     ]
 }
 

@@ -87,6 +87,18 @@ pub const fn without<const N: usize>(keys: &[Key], names: &[&str]) -> [Key; N] {
     rest
 }
 
+/// The keys of a list, with words about their default; `N` is their number.
+#[must_use]
+pub const fn usually<const N: usize>(keys: &[Key], words: &'static str) -> [Key; N] {
+    let mut with = [Key::of(Kind::Switch); N];
+    let mut place = 0;
+    while place < N {
+        with[place] = keys[place].usually(words);
+        place += 1;
+    }
+    with
+}
+
 /// The keys of several lists, each name once, at its first place; `N` is how many. What a list
 /// needs, the union needs only where the list is used.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use emulator::SelfCheck;
 use measure::{RunResult, Traces};
-use scenario::Parcel;
+use scenario::ExactScenario;
 use serde::{Deserialize, Serialize};
 
 /// Path of the job inside the machine.
@@ -17,7 +17,7 @@ pub const PORT: u16 = 0xe9;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// The scenario.
-    pub scenario: Parcel,
+    pub scenario: ExactScenario,
     /// The number of the run.
     pub run: u32,
     /// Whether to keep time series.

@@ -138,18 +138,18 @@ def _simulated_again(source: Path, form: Format, run: int) -> Scenario:
         )
     try:
         made = json.loads(file.read_bytes())
-        version, parcels = made["version"], made["scenarios"]
+        version, exact = made["version"], made["scenarios"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file}: not the scenarios of a result ({error})") from error
     if version != __version__:
         raise InputError(f"{file}: written by version {version}, and this is {__version__}")
-    if len(parcels) != 1:
+    if len(exact) != 1:
         raise InputError(
-            f"{source} has {len(parcels)} scenarios (paths and algorithms), and {form.value} has "
+            f"{source} has {len(exact)} scenarios (paths and algorithms), and {form.value} has "
             "one run: use slowstart run with one of them"
         )
     try:
-        scenario = Scenario.from_parcel(json.dumps(parcels[0]))
+        scenario = Scenario.from_exact_json(json.dumps(exact[0]))
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     if run >= scenario.runs:

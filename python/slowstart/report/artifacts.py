@@ -78,8 +78,8 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     if plan.traces:
         if not plan.kernel:
             # For slowstart export, which simulates a run again with its packets.
-            parcels = [json.loads(each.to_parcel()) for each in plan.scenarios]
-            made_by = {"version": __version__, "scenarios": parcels}
+            exact = [json.loads(each.to_exact_json()) for each in plan.scenarios]
+            made_by = {"version": __version__, "scenarios": exact}
             (folder / SCENARIOS).write_text(json.dumps(made_by) + "\n", encoding="utf-8")
         pl.DataFrame(result.flow_traces()).write_parquet(folder / "flow_traces.parquet")
         pl.DataFrame(result.link_traces()).write_parquet(folder / "link_traces.parquet")

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 use emulator::{Emulation, EmulationOptions, Side};
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use nix::sys::socket::{setsockopt, sockopt};
 use scenario::PathModel;
 use units::{Duration, Instant, Rate};
@@ -42,9 +42,8 @@ pub fn link(name: &str, service: Service, packets: u64, one_way: Duration) -> Li
             limit: QueueLimit::Packets(packets),
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay: one_way,
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 

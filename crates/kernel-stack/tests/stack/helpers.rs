@@ -6,7 +6,7 @@ use congestion::Algorithm;
 use emulator::Direction;
 use kernel_stack::{self as stack, StackOptions, StackOutput};
 use measure::{FlowResult, FlowTrace};
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use scenario::{Flow, FlowSettings, PathModel, Scenario};
 use units::{Bytes, Duration, Rate};
 
@@ -24,9 +24,8 @@ pub fn link(name: &str, service: Service, limit: QueueLimit, delay: Duration) ->
             limit,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay,
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 

@@ -1,9 +1,7 @@
 //! Shared by the tests.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use network::{
-    Discipline, Ecn, Link, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit, Service,
-};
+use network::{Discipline, Ecn, Link, LinkConfig, Packet, QueueConfig, QueueLimit, Service};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use units::{Duration, Instant, Rate};
@@ -24,9 +22,8 @@ pub fn bare(service: Service) -> LinkConfig {
             limit: QueueLimit::Unlimited,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay: Duration::ZERO,
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 

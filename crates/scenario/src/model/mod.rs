@@ -1,7 +1,7 @@
 //! A scenario as data, without a file.
 
 use network::router::RouterSupport;
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
 use wireless::CloudConfig;
 
@@ -213,9 +213,8 @@ fn nowhere(name: &str) -> LinkConfig {
             limit: QueueLimit::Unlimited,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay: Duration::ZERO,
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 

@@ -1,5 +1,6 @@
 //! The file, `[path]`, and what a link is made of.
 
+use network::LinkConfig;
 use tables::{Key, Kind, MAX_DURATION, MAX_RATE};
 use units::{Bytes, Rate};
 
@@ -25,8 +26,6 @@ const SERVICE: Kind = Kind::Any(&[
 ]);
 const RECORDED: Kind = Kind::Any(&[FILE, Kind::Table(&TRACE)]);
 const PROPAGATION: Kind = Kind::Any(&[Kind::DELAY, Kind::Table(&DELAY)]);
-const LOSSES: Kind = Kind::Any(&[Kind::PERCENT, Kind::Table(&LOSS)]);
-const VARIATION: Kind = Kind::Any(&[Kind::DELAY, Kind::Table(&JITTER)]);
 const DISCIPLINE: Kind = Kind::Any(&[
     Kind::Words(&[
         "drop-tail",
@@ -72,7 +71,11 @@ table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
 
 table! { PATH = "path", "[path]",
     "The path that packets take. rate, trace, buffer, loss, jitter, aqm and ecn describe the \
-     forward direction." {
+     forward direction."
+    [PATH_FIRST, LinkConfig::KEYS, PATH_LAST]
+}
+
+const PATH_FIRST: &[Key] = keys! {
     "name": NAME, or "the scenario's name, or the file's", "Name in results." everywhere;
     "summary": SUMMARY, or "", "One line about it." everywhere;
     "preset": Kind::Text(MAX_NAME), or "", "A path by name, whose keys the others replace." everywhere;
@@ -88,11 +91,9 @@ table! { PATH = "path", "[path]",
         "One-way propagation delay of each direction: a time or a recorded delay, which takes no \
          jitter beside it." everywhere;
     "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the bottleneck." everywhere;
-    "loss": LOSSES, or "none",
-        "Losses of the medium, before the queue: a fraction of the packets, or a table with two \
-         states." everywhere;
-    "jitter": VARIATION, or "none",
-        "Largest addition to the delay (uniform), or a table; jitter never reorders packets." everywhere;
+};
+
+const PATH_LAST: &[Key] = keys! {
     "aqm": DISCIPLINE, is "drop-tail",
         "Queue discipline: which packets are dropped or marked before the buffer is full." everywhere;
     "ecn": Kind::Switch, is "false",
@@ -115,12 +116,10 @@ table! { PATH = "path", "[path]",
     "rrc": RADIO, or "a radio that is always ready",
         "What the radio of lte, 5g, cell-reduced (table rrc) or hsdpa (table rrc-umts) does while \
          it is idle: the state at the start of a run, or a table." everywhere;
-}}
+};
 
 /// What a direction of the path and other links have in common.
 const COMMON: &[Key] = keys! {
-    "loss": LOSSES, or "none", "Losses of the medium, before the queue.";
-    "jitter": VARIATION, or "none", "Largest addition to the delay (uniform), or a table.";
     "aqm": DISCIPLINE, is "drop-tail",
         "Queue discipline: which packets are dropped or marked before the buffer is full.";
     "ecn": Kind::Switch, is "false",
@@ -139,7 +138,7 @@ const DIRECTION_FIRST: &[Key] = keys! {
 };
 
 table! { DIRECTION = "direction", "a direction of the path", "One direction of a path."
-    [DIRECTION_FIRST, COMMON]
+    [DIRECTION_FIRST, LinkConfig::KEYS, COMMON]
 }
 
 const ROUTER_FIRST: &[Key] = keys! {
@@ -156,7 +155,7 @@ const ROUTER_LAST: &[Key] = keys! {
 
 table! { ROUTER = "router", "[[path.router]]",
     "A router before the bottleneck, and the link behind it."
-    [ROUTER_FIRST, COMMON, ROUTER_LAST]
+    [ROUTER_FIRST, LinkConfig::KEYS, COMMON, ROUTER_LAST]
 }
 
 table! { NODE = "node", "[[node]]", "A router at which links meet." {
@@ -210,16 +209,21 @@ table! { LINK = "link", "[[link]]",
     "A link between two nodes. Packets take the route with the shortest propagation delay; of equal \
      ones that with the fewest links, then the one with the first link in the file. The path is a \
      link from left to right, before all others."
-    [LINK_FIRST, COMMON, LINK_LAST]
+    [LINK_FIRST, LinkConfig::KEYS, COMMON, LINK_LAST]
 }
+
+/// The keys of a link, by default as in its forward direction.
+const INHERITED: &[Key] =
+    &tables::usually::<{ LinkConfig::KEYS.len() }>(LinkConfig::KEYS, "that of the link");
 
 const SAME: &[Key] = keys! {
     "rate": SERVICE, or "that of the link", "Rate, as `rate` of the link.";
     "trace": RECORDED, or "that of the link", "A recorded rate in place of `rate`.";
     "delay": PROPAGATION, or "that of the link", "One-way propagation delay.";
     "buffer": Kind::Buffer, or "that of the link", "Buffer in front of the link.";
-    "loss": LOSSES, or "that of the link", "Losses of the medium, before the queue.";
-    "jitter": VARIATION, or "that of the link", "Largest addition to the delay, or a table.";
+};
+
+const SAME_QUEUE: &[Key] = keys! {
     "aqm": DISCIPLINE, or "that of the link", "Queue discipline.";
     "ecn": Kind::Switch, or "that of the link", "Whether the queue marks ECN-capable packets.";
     "overhead": OVERHEAD, or "that of the link",
@@ -230,7 +234,7 @@ const SAME: &[Key] = keys! {
 
 table! { LINK_REVERSE = "link-reverse", "the reverse of a link",
     "What differs in the reverse direction of a `[[link]]`."
-    [SAME]
+    [SAME, INHERITED, SAME_QUEUE]
 }
 
 table! { ROUTER_SUPPORT = "router-support", "the router support",
@@ -274,24 +278,4 @@ table! { DELAY = "delay-trace", "a trace of delays",
      last line." {
     "trace": FILE, needed "starlink-leocc.delay", "File name, relative to this file.";
     "slot": SLOT, is "10 ms", "Time for which each line holds.";
-}}
-
-table! { LOSS = "gilbert-elliott", "a loss model",
-    "A loss model with two states (Gilbert and Elliott), as `gemodel p r 1-h 1-k` of netem." {
-    "p": Kind::PERCENT, needed "1 %",
-        "Probability, for each packet, of a change from the good to the bad state.";
-    "r": Kind::PERCENT, or "100 % - p",
-        "Probability, for each packet, of a change from the bad to the good state.";
-    "bad_loss": Kind::PERCENT, is "100 %", "Loss rate in the bad state.";
-    "good_loss": Kind::PERCENT, is "0 %", "Loss rate in the good state.";
-}}
-
-table! { JITTER = "jitter", "a jitter model",
-    "An addition to the delay, drawn for each slot of time; it never reorders packets." {
-    "amount": Kind::DELAY, needed "5 ms",
-        "Largest addition; for \"exponential\" the mean addition.";
-    "distribution": Kind::Words(&["uniform", "exponential", "sine"]), is "uniform",
-        "Distribution of the additions.";
-    "period": Kind::SPAN, sometimes "2 s" "needed for \"sine\"", "Period of a sine.";
-    "slot": SLOT, or "\"10 ms\"; \"1 ms\" for \"sine\"", "Time for which a drawn value holds.";
 }}

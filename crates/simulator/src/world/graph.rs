@@ -221,8 +221,7 @@ fn delay_line(delay: Duration) -> LinkConfig {
             limit: QueueLimit::Unlimited,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay,
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }

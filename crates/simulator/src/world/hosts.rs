@@ -11,7 +11,7 @@
 //!   and do not count as hops.
 
 use measure::LinkResult;
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, Service};
+use network::{Discipline, LinkConfig, QueueConfig, Service};
 use scenario::{Direction, Ends, Hosts, Node, Place};
 use units::Duration;
 
@@ -143,9 +143,8 @@ fn link(hosts: &Hosts, delay: Duration) -> LinkConfig {
             limit: hosts.buffer,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay,
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use congestion::{Algorithm, PARTS, PartKind, Problem};
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use scenario::{Flow, PathModel, Scenario};
 use simulator::{RunOptions, RunOutput};
 use testing::snapshot::Table;
@@ -76,9 +76,8 @@ pub fn link(name: &str, service: Service, limit: QueueLimit, delay: Duration) ->
             limit,
             discipline: Discipline::DropTail,
         },
-        loss: LossConfig::None,
         delay,
-        jitter: None,
+        ..LinkConfig::USUAL
     }
 }
 

@@ -1,8 +1,8 @@
 //! A complete scenario in transit, so that another machine runs exactly the same one.
 //!
 //! The resolved form ([`crate::Scenario`]'s own serialisation) is for people: it rounds to
-//! milliseconds and leaves long series out. A parcel has every field exactly, with quantities as
-//! numbers in their smallest unit. Sender and receiver are of the same version; the format is
+//! milliseconds and leaves long series out. This form has every field, with quantities as numbers in
+//! their smallest unit. Sender and receiver are of the same version; the format is
 //! private.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::model::{
 
 /// A scenario that is written and read without loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parcel(#[serde(with = "WholeScenario")] pub Scenario);
+pub struct ExactScenario(#[serde(with = "WholeScenario")] pub Scenario);
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Scenario")]
