@@ -348,6 +348,10 @@ class Scenario:
         """The name of its path."""
 
     @property
+    def is_random(self) -> bool:
+        """Whether two of its runs may differ: false only where no part draws random numbers."""
+
+    @property
     def runs(self) -> int:
         """The number of runs."""
 

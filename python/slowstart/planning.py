@@ -31,54 +31,15 @@ MOST_AT_A_SIZE = 1000
 _MOST_OF_A_PATH, _MOST_OF_ALL = 3_000_000, 10_000_000
 
 
-# What a path may have without being random; everything else may draw random numbers.
-_PATH = {
-    "name", "summary", "rate_bps", "base_rtt_ms", "bdp_bytes", "bdp_packets", "buffer_bytes",
-    "forward", "reverse", "router_support", "routers", "traffic", "warm_up_s",
-}  # fmt: skip
-_STEADY = ("fixed", "unlimited", "steps", "trace")
-# Parts of algorithms that draw random numbers; so does every monolithic congestion control here.
-_DRAWING = ("quick-start",)
-
-
-def is_random(scenario: Scenario) -> bool:
-    """Whether two runs of ``scenario`` may differ: only where nothing could draw is it false."""
-    path = scenario.resolved["path"]
-    if not set(path) <= _PATH or path["traffic"] or path["routers"]:
-        return True
-    for link in (path["forward"], path["reverse"]):
-        if (
-            link["service"]["kind"] not in _STEADY
-            or link["aqm"]["kind"] != "drop-tail"
-            or link["loss"] is not None
-            or link["jitter"] is not None
-        ):
-            return True
-    if path["router_support"]["kind"] != "none":
-        return True
-    return any(_draws(flow["algorithm"]) for flow in scenario.resolved["flows"])
-
-
 @cache
 def startups() -> tuple[str, ...]:
     """The names of the start-ups."""
     return tuple(each["name"] for each in algorithms() if each["kind"] == "start-up")
 
 
-@cache
-def _draws(algorithm: str) -> bool:
-    """Whether an algorithm may draw: it is monolithic, or its start-up draws or is not ours."""
-    startup = algorithm.partition("+")[2]
-    return not any(
-        startup == name or startup.startswith((f"{name}:", f"{name}+"))
-        for name in startups()
-        if name not in _DRAWING
-    )
-
-
 def steady(scenarios: Sequence[Scenario]) -> set[str]:
     """The paths on which nothing is random, whichever scenario runs there."""
-    return {each.path for each in scenarios} - {each.path for each in scenarios if is_random(each)}
+    return {each.path for each in scenarios} - {each.path for each in scenarios if each.is_random}
 
 
 def once(scenarios: Sequence[Scenario]) -> tuple[list[Scenario], list[str]]:

@@ -137,7 +137,7 @@ def test_only_paths_without_anything_random_run_once(tmp_path: Path) -> None:
     paths = ["wired", str(lossy), "lte"]
     for algorithm, random in (("cubic+hystart++", {"lossy", "lte"}), ("bbr", None)):
         made = slowstart.compare(paths, algorithm, size="100 kB", runs=4)
-        assert {each.path for each in made if planning.is_random(each)} == (
+        assert {each.path for each in made if each.is_random} == (
             random or {"wired", "lossy", "lte"}
         )
     made = slowstart.compare(paths, ["cubic", "cubic+search"], size="100 kB", runs=4)
@@ -151,7 +151,7 @@ def test_only_paths_without_anything_random_run_once(tmp_path: Path) -> None:
 def test_what_runs_once_is_not_random() -> None:
     for algorithm in ("reno", "cubic+search", "cubic+suss", "cubic+oracle", "vegas"):
         (made,) = slowstart.compare("wired", algorithm, size="2 MB", runs=3)
-        assert not planning.is_random(made)
+        assert not made.is_random
         flows = pl.DataFrame(slowstart.run(made).flows()).drop("run", "seed")
         assert flows.n_unique() == 1
 

@@ -329,24 +329,31 @@ fn processes_with(word: &str) -> Vec<String> {
         .collect()
 }
 
-/// Names of this namespace's devices, named network namespaces, and mounts.
-fn visible() -> (String, Vec<String>, String) {
+/// Names and mounts of the namespaces `made`, which are alive. The kernel uses the numbers of dead
+/// ones again, for namespaces of other programs.
+fn names_of(made: &[u64]) -> Vec<String> {
+    let named = fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let named = named.filter(|entry| {
+        let file = fs::metadata(entry.path());
+        file.is_ok_and(|file| made.contains(&file.ino()))
+    });
+    let named = named.map(|entry| entry.path().display().to_string());
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let marks: Vec<String> = made.iter().map(|inode| format!("net:[{inode}]")).collect();
+    let mounts = mounts
+        .lines()
+        .filter(|line| marks.iter().any(|mark| line.contains(mark.as_str())))
+        .map(str::to_owned);
+    named.chain(mounts).collect()
+}
+
+/// Devices of the emulator in this namespace.
+fn devices() -> Vec<String> {
     let devices = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
     let names = devices
         .lines()
-        .map(|line| line.split(':').next().unwrap_or("").to_owned());
-    let named = fs::read_dir("/run/netns").map(|folder| {
-        folder
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect()
-    });
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    (
-        names.collect::<Vec<_>>().join(" "),
-        named.unwrap_or_default(),
-        mounts,
-    )
+        .filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()));
+    names.filter(|name| name.starts_with("slowstart")).collect()
 }
 
 #[test]
@@ -355,7 +362,7 @@ fn ten_runs_killed_leave_nothing_behind() {
     // A time that no other process on this machine sleeps for.
     let seconds = format!("86{:07}", std::process::id());
     let folder = Folder::new("killed");
-    let before = visible();
+    let before = devices();
     for _ in 0..10 {
         let words = this("role_victim");
         let mut victim = Command::new(&words[0])
@@ -374,6 +381,8 @@ fn ten_runs_killed_leave_nothing_behind() {
             }
         }
         assert_eq!(made.len(), 2, "the victim did not start");
+        // What has no name is gone with its last process.
+        assert_eq!(names_of(&made), Vec::<String>::new());
         // A program that was started needs a moment until its exec.
         let mut looks = 0;
         while processes_with(&seconds).len() < 3 {
@@ -396,7 +405,7 @@ fn ten_runs_killed_leave_nothing_behind() {
             let _ = nix::poll::poll(&mut [], 20_u16);
         }
     }
-    assert_eq!(visible(), before);
+    assert_eq!(devices(), before);
     assert_eq!(
         fs::read_dir(&folder.0).unwrap().count(),
         0,

@@ -83,6 +83,15 @@ impl LinkConfig {
         self.service != Service::Unlimited && (!on_arrival || self.service.serves_late())
     }
 
+    /// Whether it draws random numbers, so that two runs may differ.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        self.service.is_random()
+            || self.queue.discipline.is_random()
+            || self.loss.is_random()
+            || self.jitter.as_ref().is_some_and(JitterConfig::is_random)
+    }
+
     /// Whether it is an end of a shared medium, such as Wi-Fi, which reports the packets that the
     /// radio of its sender is done with ([`crate::Link::take_sent`]).
     #[must_use]
@@ -125,6 +134,16 @@ pub enum Service {
 }
 
 impl Service {
+    /// Whether it draws random numbers.
+    #[must_use]
+    pub fn is_random(&self) -> bool {
+        match self {
+            Self::Unlimited | Self::Fixed(_) | Self::Steps { .. } | Self::Trace(_) => false,
+            Self::Varying { .. } => true,
+            Self::Access(model) => model.is_random(),
+        }
+    }
+
     /// The model, if this is an access network.
     #[must_use]
     pub fn access(&self) -> Option<&AccessConfig> {
@@ -258,6 +277,17 @@ pub enum Discipline {
     Pie(PieConfig),
     /// Each arriving packet with a probability that follows the average queue length.
     Red(RedConfig),
+}
+
+impl Discipline {
+    /// Whether it draws random numbers.
+    #[must_use]
+    pub const fn is_random(&self) -> bool {
+        match self {
+            Self::DropTail | Self::CoDel(_) => false,
+            Self::RandomAbove { .. } | Self::FqCoDel(_) | Self::Pie(_) | Self::Red(_) => true,
+        }
+    }
 }
 
 /// Losses of the medium.
@@ -411,6 +441,17 @@ impl JitterKeys {
     }
 }
 
+impl LossConfig {
+    /// Whether it draws random numbers.
+    #[must_use]
+    pub const fn is_random(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::Bernoulli(_) | Self::GilbertElliott { .. } => true,
+        }
+    }
+}
+
 /// Random additions to the delay, one for each `slot` of time; packets are never reordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -424,6 +465,17 @@ pub struct JitterConfig {
 }
 
 impl JitterConfig {
+    /// Whether it draws random numbers. A sine draws its phase.
+    #[must_use]
+    pub const fn is_random(&self) -> bool {
+        match self.distribution {
+            JitterDistribution::Uniform
+            | JitterDistribution::Exponential
+            | JitterDistribution::Sine { .. } => true,
+            JitterDistribution::Recorded { .. } => false,
+        }
+    }
+
     /// A trace of delays, each for one `slot`, repeated after the last, as a constant delay and
     /// additions to it.
     #[must_use]

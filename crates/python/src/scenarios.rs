@@ -265,6 +265,12 @@ impl Scenario {
         &self.inner.path.name
     }
 
+    /// Whether two of its runs may differ.
+    #[getter]
+    fn is_random(&self) -> bool {
+        self.inner.is_random()
+    }
+
     /// The number of runs.
     #[getter]
     fn runs(&self) -> u32 {

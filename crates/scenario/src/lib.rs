@@ -30,6 +30,7 @@ mod named;
 mod path;
 mod presets;
 mod quantity;
+mod random;
 mod resolved;
 mod router;
 mod schema;

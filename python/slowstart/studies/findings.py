@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from slowstart._version import __version__
-from slowstart.planning import is_random
 from slowstart.studies import claims as judging
 from slowstart.studies.measures import filtered
 
@@ -135,7 +134,7 @@ class Findings:
         said = []
         for (name, stack), jobs in self.jobs.items():
             several = [job for job in jobs if job.runs > 1]
-            fixed = sum(not is_random(job.scenario) for job in several)
+            fixed = sum(not job.scenario.is_random for job in several)
             if stack == "simulated" and fixed:
                 which = name if fixed == len(jobs) else f"{fixed} of {len(jobs)} cells of {name}"
                 said.append(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import planning
 from slowstart._native import Scenario
 from slowstart.store.runs import definition_key, sources
 
@@ -98,7 +97,7 @@ class Plan:
                 self.more.append(more)
                 runs = self.runs if isinstance(self.runs, int) else self.runs(point)
                 self.wanted = max(self.wanted, runs)
-                if runs > 1 and planning.is_random(scenario):
+                if runs > 1 and scenario.is_random:
                     counts[point] = runs
                 seeds[point] = scenario.seed
             if progress is not None:

@@ -407,4 +407,17 @@ mod tests {
             assert_eq!(format!("{one:?}"), format!("{other:?}"), "{algorithm}");
         }
     }
+
+    /// A part that keeps the seed says that it draws; otherwise commands would make one run of it
+    /// in place of many.
+    #[test]
+    fn what_keeps_the_seed_says_that_it_draws() {
+        for algorithm in algorithms() {
+            let [one, other] = [7, 8].map(|seed| {
+                let control = algorithm.build(BuildContext { seed, ..context(0) });
+                format!("{control:?}")
+            });
+            assert!(one == other || algorithm.needs().draws, "{algorithm}");
+        }
+    }
 }

@@ -32,6 +32,8 @@ pub struct Requirements {
     pub known_path: bool,
     /// It retransmits data that was not lost.
     pub copies: bool,
+    /// It draws random numbers, so that it needs a seed of its own in each run.
+    pub draws: bool,
 }
 
 impl Algorithm {
@@ -60,6 +62,7 @@ impl Algorithm {
             routers,
             known_path: control.knows_path(),
             copies: needs.copies,
+            draws: needs.draws,
         }
     }
 }
@@ -84,6 +87,7 @@ mod tests {
         routers: false,
         known_path: false,
         copies: false,
+        draws: false,
     };
 
     #[test]
@@ -117,6 +121,10 @@ mod tests {
         assert!(needs("cubic+suss").pacing && needs("bbr").rate_samples);
         assert!(needs("bbr3").loss_attribution && !needs("bbr").loss_attribution);
         assert!(needs("cubic+halfback").copies && needs("cubic+oracle").known_path);
+        for name in ["bbr", "bbr3", "bbrp", "cubic+quick-start"] {
+            assert!(needs(name).draws, "{name}");
+        }
+        assert!(!needs("cubic+suss").draws && !needs("rcp").draws);
         for name in ["cubic+quick-start", "xcp", "rcp"] {
             assert!(needs(name).routers, "{name}");
         }

@@ -24,6 +24,9 @@ pub struct Needs {
     pub memory: bool,
     /// It counts what was lost in its jump ([`Ack::newly_lost`](crate::Ack::newly_lost)).
     pub losses: bool,
+    /// It draws random numbers from [`BuildContext::seed`](crate::BuildContext::seed), or its
+    /// transport draws them for it: two runs may differ in nothing else.
+    pub draws: bool,
 }
 
 impl Needs {
@@ -37,6 +40,7 @@ impl Needs {
         handshake_rtt: false,
         memory: false,
         losses: false,
+        draws: false,
     };
     /// Everything.
     pub const ALL: Self = Self {
@@ -48,6 +52,7 @@ impl Needs {
         handshake_rtt: true,
         memory: true,
         losses: true,
+        draws: true,
     };
     /// Pacing alone.
     pub const PACING: Self = Self {

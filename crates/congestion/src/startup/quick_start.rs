@@ -125,6 +125,8 @@ impl Startup for QuickStart {
     fn needs(&self) -> Needs {
         Needs {
             sent: true,
+            // The nonce of its requests.
+            draws: true,
             ..Needs::PACING
         }
     }

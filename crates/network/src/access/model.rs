@@ -113,6 +113,11 @@ hooks! {
             false
         }
 
+        /// Whether it draws random numbers, so that two runs may differ.
+        fn is_random(&self) -> bool {
+            true
+        }
+
         /// Whether the model suppresses queued ACKs that a newer ACK makes redundant. Its drop-tail
         /// queue then reads acknowledgment numbers ([`crate::Link::filter_acks`]).
         fn filters_acks(&self) -> bool {

@@ -48,6 +48,17 @@ pub enum RouterSupport {
     Xcp(XcpConfig),
 }
 
+impl RouterSupport {
+    /// Whether it draws random numbers, or a flow that asks it does.
+    #[must_use]
+    pub const fn is_random(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::QuickStart(_) | Self::Rcp(_) | Self::Xcp(_) => true,
+        }
+    }
+}
+
 /// A router with explicit support.
 #[derive(Clone, Debug)]
 pub enum Router {

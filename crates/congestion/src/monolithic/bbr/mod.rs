@@ -338,6 +338,7 @@ impl CongestionControl for Bbr {
         Needs {
             rate_samples: true,
             sent: true,
+            draws: true,
             ..Needs::PACING
         }
     }

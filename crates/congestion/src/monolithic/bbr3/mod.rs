@@ -435,6 +435,7 @@ impl CongestionControl for Bbr3 {
         Needs {
             rate_samples: true,
             sent: true,
+            draws: true,
             ..Needs::PACING
         }
     }
