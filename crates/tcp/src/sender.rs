@@ -27,8 +27,6 @@
 //! - Data SACKed by an ACK below `snd_una` counts as delivered; Linux's rate samples never see it.
 //! - A probe that repaired a loss causes no reduction during another reduction; Linux reduces
 //!   again.
-//! - If the receive window ends within a segment, Linux sends the part that fits if nothing small
-//!   is in flight (`tcp_mss_split_point`); here only whole segments leave.
 //! - A retransmission that an undo left in flight, and that is lost, is retransmitted; Linux waits
 //!   for the timeout.
 //! - The timeout, and not a timer of 10 ms, detects a receiver that discards SACKed data. Data sent

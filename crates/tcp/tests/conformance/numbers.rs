@@ -417,3 +417,21 @@ fn a_packet_that_the_network_duplicated_undoes_nothing() {
         script.expect_ssthresh(ssthresh);
     }
 }
+
+/// A receive window that ends within a segment. 3,500 bytes: a burst of two, then one and the part
+/// that fits. While that part is not acknowledged, no other part leaves (Minshall's form of Nagle's
+/// rule), and never a part alone, before which no full segment fits.
+#[test]
+fn the_part_of_a_segment_that_fits_into_the_window_leaves() {
+    let mut script = Script::new(Setup::default());
+    script.write(2).expect_new(2).at(100).window(3_500).ack(2);
+    script.write(20);
+    assert_eq!(script.take_departures().len(), 4);
+    assert_eq!(script.sender.stats().bytes_sent, 2_000 + 3_500);
+    // 5,500 of 7,000 bytes: a full segment leaves, and the part of 500 bytes waits.
+    script.at(200).window(4_000).ack(3);
+    assert_eq!(script.sender.stats().bytes_sent, 6_500);
+    // 900 bytes do not hold a full segment, so nothing leaves.
+    script.at(300).window(4_400).ack(3);
+    assert_eq!(script.sender.stats().bytes_sent, 6_500);
+}
