@@ -435,3 +435,22 @@ fn the_part_of_a_segment_that_fits_into_the_window_leaves() {
     script.at(300).window(4_400).ack(3);
     assert_eq!(script.sender.stats().bytes_sent, 6_500);
 }
+
+/// Of ten segments, the ACK of the first reports the last three, so 1 to 6 are lost, and proportional
+/// rate reduction permits four retransmissions. The ACK shrinks the window to 3,000 bytes: 4 begins
+/// beyond them, and waits until the next ACK moves the window. A closed window permits the first alone.
+#[test]
+fn nothing_but_the_head_is_retransmitted_beyond_a_window_that_shrank() {
+    for (window, again) in [(65_535, &[1, 2, 3, 4][..]), (3_000, &[1, 2, 3]), (0, &[1])] {
+        let mut script = Script::new(Setup::default());
+        script.write(10).expect_new(10).at(100);
+        script.window(window).sack(1, &[(7, 10)]);
+        script.expect_lost(6).expect_retransmitted(again);
+        if window == 3_000 {
+            script
+                .after(50)
+                .sack(2, &[(7, 10)])
+                .expect_retransmitted(&[4]);
+        }
+    }
+}
