@@ -743,3 +743,21 @@ fn random_arrivals_deliver_the_stream() {
     }
     assert_eq!(bench.receiver.delivered(), Bytes::new(length));
 }
+
+/// Without timestamps (RFC 2018, section 3), 40 bytes of options hold four blocks, with them three.
+#[test]
+fn four_blocks_fit_without_timestamps() {
+    for (ts_val, count) in [(0, 4), (1, 3)] {
+        let mut receiver = Receiver::new(config(1 << 20)).without_sack_compression();
+        for place in 0..=4 {
+            let seq = u64::from(MSS) * 2 * place;
+            let data = DataSegment {
+                ts_val,
+                ..segment(seq, MSS)
+            };
+            receiver.handle_data(Instant::from_millis(place), &data, false);
+            let ack = receiver.poll_ack(Instant::from_millis(place)).unwrap();
+            assert_eq!(ack.sack.len(), count.min(place as usize));
+        }
+    }
+}
