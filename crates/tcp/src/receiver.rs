@@ -359,6 +359,8 @@ impl Receiver {
             self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
         }
         let end = segment.end();
+        // Linux takes a FIN although no memory is left, and reports that at once.
+        self.pending.immediate |= segment.is_bare_fin() && self.is_full();
         self.rcv_nxt = end;
         if segment.is_bare_fin() {
             self.pending.scheduled = true;

@@ -761,3 +761,32 @@ fn four_blocks_fit_without_timestamps() {
         }
     }
 }
+
+/// A host that sends too delays the ACK of a FIN, unless its buffer is full.
+#[test]
+fn a_fin_into_a_closed_window_is_acknowledged_at_once() {
+    for (segments, is_acknowledged) in [(2, false), (4, true)] {
+        let size = Bytes::new(4 * u64::from(MSS));
+        let mut receiver = Receiver::new(ReceiverConfig {
+            initial_window: size,
+            autotuning: Autotuning::Off,
+            ..config(size.get())
+        });
+        receiver.hold();
+        receiver.complete_handshake(Instant::ZERO);
+        for index in 0..segments {
+            let now = Instant::from_millis(index);
+            receiver.handle_data(now, &segment(index * u64::from(MSS), MSS), false);
+            while receiver.poll_ack(now).is_some() {}
+        }
+        let now = Instant::from_millis(segments);
+        let end = segments * u64::from(MSS);
+        let fin = DataSegment {
+            fin: true,
+            ..segment(end, 0)
+        };
+        receiver.handle_data(now, &fin, false);
+        let ack = receiver.poll_ack(now).map(|ack| (ack.ack, ack.window));
+        assert_eq!(ack, is_acknowledged.then_some((end + 1, 0)));
+    }
+}
