@@ -249,7 +249,7 @@ mod tests {
             drawn = mixed(drawn);
             let tick = Tick::new(Duration::from_millis(1 + seed % 10), seed);
             let now = Instant::from_nanos(drawn % (100_000 * MS));
-            let delay = Duration::from_micros(mixed(drawn) % 130_000_000 >> (seed % 20));
+            let delay = Duration::from_micros((mixed(drawn) % 130_000_000) >> (seed % 20));
             let late = tick.expiry(now, delay).saturating_since(now + delay);
             let ticks = tick.ticks(delay);
             let group = match ticks {
