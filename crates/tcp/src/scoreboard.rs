@@ -163,7 +163,7 @@ pub(crate) struct Scoreboard {
     reciprocal: u64,
     sacked_out: u32,
     /// Bytes of the segments marked SACKED.
-    sacked_bytes: u64,
+    sacked_bytes: u32,
     lost_out: u32,
     retrans_out: u32,
     pending_count: u32,
@@ -244,7 +244,7 @@ impl Scoreboard {
 
     /// Bytes of the segments that were SACKed.
     pub(crate) const fn sacked_bytes(&self) -> u64 {
-        self.sacked_bytes
+        self.sacked_bytes as u64
     }
 
     /// Segments marked lost and not yet delivered.
@@ -626,7 +626,7 @@ impl Scoreboard {
         for index in self.base..self.next {
             let segment = self.slot(index);
             sacked += u32::from(segment.has(SACKED));
-            bytes += u64::from(segment.has(SACKED)) * u64::from(segment.len);
+            bytes += u32::from(segment.has(SACKED)) * u32::from(segment.len);
             lost += u32::from(segment.has(LOST));
             retransmitted += u32::from(segment.has(RETRANS));
             pending += u32::from(is_pending(segment.flags));

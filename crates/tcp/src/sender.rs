@@ -83,7 +83,7 @@ use crate::stream::Stream;
 use crate::tlp::Tlp;
 use crate::undo::Undo;
 use crate::validation::Validation;
-use crate::{LossDetection, SenderConfig, Tick};
+use crate::{LossDetection, SenderConfig};
 
 use fack::Suspicion;
 use frto::Frto;
@@ -171,9 +171,7 @@ struct Settings {
     small_queue: Option<u8>,
     loss_detection: LossDetection,
     byte_counting: bool,
-    rto_min: Duration,
     seed: u64,
-    tick: Tick,
 }
 
 impl Settings {
@@ -193,9 +191,7 @@ impl Settings {
             small_queue: config.small_queue,
             loss_detection: config.loss_detection,
             byte_counting: config.byte_counting,
-            rto_min: config.rto_min,
             seed: config.seed,
-            tick: config.tick,
         }
     }
 
@@ -240,6 +236,7 @@ impl Sender {
         board: Scoreboard,
     ) -> Self {
         let algorithm = &config.algorithm;
+        let (tick, rto_min) = (config.tick, config.rto_min);
         let config = Settings::of(config);
         let context = config.context(Instant::ZERO, config.initial_window, None);
         let cc = Control::new(algorithm, &context, |built| match control {
@@ -266,8 +263,8 @@ impl Sender {
             reordering: Reordering::new(),
             partial_acks: PartialAcks::default(),
             rate: RateEstimator::default(),
-            rtt: RoundTrip::new(config.rto_min),
-            timer: RetransmissionTimer::new(config.tick),
+            rtt: RoundTrip::new(rto_min),
+            timer: RetransmissionTimer::new(tick),
             handshake: Handshake::new(),
             phase: Phase::Open,
             snd_una: 0,
