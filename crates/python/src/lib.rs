@@ -20,6 +20,7 @@ mod linux;
 #[path = "elsewhere.rs"]
 mod linux;
 mod look;
+mod quic;
 mod results;
 mod scenarios;
 mod startups;
@@ -81,6 +82,8 @@ mod _native {
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]
     use super::look::{look, network_look, probing, topology};
+    #[pymodule_export]
+    use super::quic::{check_stacks, refusal, run_stacks, stacks};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

@@ -8,7 +8,7 @@ pub const DATAGRAM: u16 = 1_472;
 /// simulated sender's buffer is unlimited.
 pub const SEND_WINDOW: u64 = 64 << 20;
 /// The application writes pieces of this.
-pub const ZEROS: [u8; 65_536] = [0; 65_536];
+pub static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// Defines `Epoch`, `Seal`, `Null`, `Config`, `Cids`, `Watched` and `Endpoint` for a crate `proto`.
 macro_rules! endpoint {

@@ -119,6 +119,7 @@ class Topic(str, Enum):
     NETWORKS = "networks"
     SCENARIOS = "scenarios"
     STUDIES = "studies"
+    STACKS = "stacks"
 
 
 @app.command(
