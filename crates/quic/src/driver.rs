@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use network::{Admission, Ecn, Link, Packet, Payload, Streams};
 use rand_core::RngCore;
-use scenario::{Application, Scenario};
+use scenario::Scenario;
 use simulator::{Channel, RunError, RunOptions, RunOutput};
 use units::{Bytes, Duration, Instant};
 
-use crate::host::{Act, Host};
+use crate::dial::Dial;
+use crate::flow::Flow;
 use crate::observer::Observer;
 use crate::outcome;
-use crate::stack::{Control, Dial, Stack};
+use crate::stack::Stack;
 use crate::support;
 
 /// Headers of IPv4 and UDP.
@@ -46,67 +47,6 @@ pub struct Departure {
     pub is_forward: bool,
     /// Bytes of IP.
     pub size: u32,
-}
-
-/// A flow of the run.
-pub(crate) struct Flow<'a> {
-    pub config: &'a scenario::Flow,
-    pub control: Control,
-    pub observer: Observer,
-    pub hosts: Option<[Box<dyn Host>; 2]>,
-    pub established: Option<Instant>,
-    pub finished: Option<Instant>,
-    pub capacity: Option<Instant>,
-    /// When the application acts next, and what is left of its data.
-    next_act: Option<Instant>,
-    left: Option<u64>,
-}
-
-impl Flow<'_> {
-    /// Nothing more happens in it.
-    fn is_over(&mut self, now: Instant) -> bool {
-        if self.finished.is_some() {
-            return true;
-        }
-        let Some(hosts) = &mut self.hosts else {
-            return false;
-        };
-        let [client, server] = hosts.each_mut().map(|host| host.facts());
-        if server.is_finished {
-            self.finished = Some(now);
-        }
-        server.is_finished || client.closed.is_some() || server.closed.is_some()
-    }
-
-    /// What its application does at `now`.
-    fn act(&mut self, now: Instant) {
-        let Some([client, _]) = &mut self.hosts else {
-            return;
-        };
-        let stop = self
-            .config
-            .duration
-            .map(|duration| self.config.start + duration);
-        if stop.is_some_and(|stop| now >= stop) {
-            self.next_act = None;
-            client.application(now, Act::Finish);
-            return;
-        }
-        let left = self.left.unwrap_or(u64::MAX);
-        let (amount, next) = match self.config.application {
-            Application::Periodic { write, every } => (write.get().min(left), Some(now + every)),
-            Application::Bulk | Application::Pausing { .. } => (left, None),
-        };
-        self.left = self.left.map(|left| left - amount);
-        if self.left == Some(0) {
-            client.application(now, Act::WriteLast(amount));
-            self.next_act = None;
-        } else {
-            client.application(now, Act::Write(amount));
-            let next = next.into_iter().chain(stop);
-            self.next_act = next.min();
-        }
-    }
 }
 
 /// A run.

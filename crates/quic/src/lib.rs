@@ -23,8 +23,10 @@
 //! - `timeouts` counts persistent congestion: a probe timeout reduces no window.
 //! - `loss` of one of a stack's own controllers is an exit whose threshold appeared with a loss.
 
+mod dial;
 mod driver;
 mod endpoint;
+mod flow;
 mod host;
 mod noq;
 mod observer;
@@ -34,7 +36,8 @@ mod session;
 mod stack;
 mod support;
 
+pub use dial::{Control, Own};
 pub use driver::{Departure, run, run_observed};
 pub use host::{Act, Facts, Host, Transmit};
-pub use stack::{Control, Own, STACKS, Stack};
+pub use stack::{STACKS, Stack};
 pub use support::{Unsupported, check};
