@@ -85,7 +85,7 @@ test: begin-times $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE
 # Prints the rows that differ from the last run that passed here.
 snapshots: tools
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-simulator --test matrix --test table \
-	  --test routers -- --nocapture
+	  --test routers --test layers -- --nocapture
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-scenario --test schema
 

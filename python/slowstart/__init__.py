@@ -24,36 +24,22 @@ sentence.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
-from slowstart import labels as names_of_flows
-from slowstart._native import (
-    Result,
-    Scenario,
-    Table,
-    algorithms,
-    check_linux,
-    check_vm,
-    paths,
-    run_batch,
-    run_linux,
-    run_vm,
-    version,
-)
+from slowstart._native import Result, Scenario, Table, algorithms, paths
+from slowstart._version import __version__
 from slowstart.errors import InputError, RunError
+from slowstart.running import compare, run
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from slowstart.sweeps import Sweep
 
     Name = str | os.PathLike[str]
-    Stack = Literal["simulated", "linux", "linux-vm"]
 
-__version__ = version()
 __all__ = [
     "InputError",
     "Result",
@@ -67,234 +53,6 @@ __all__ = [
     "run",
     "sweep",
 ]
-
-
-def compare(
-    path: str | Iterable[str],
-    algorithm: str | Iterable[str],
-    *,
-    size: str | None = None,
-    duration: str | None = None,
-    runs: int = 1,
-    seed: int = 1,
-    initial_window: int = 10,
-    pacing: bool = False,
-    flows: int = 1,
-    stagger: str | None = None,
-    labels: Mapping[str, str] | None = None,
-) -> list[Scenario]:
-    """Makes one scenario for each pair of path and algorithm, with all other settings equal.
-
-    Args:
-        path: Presets (:func:`paths`), ``trace:FILE``, or path files; one or several.
-        algorithm: ``avoidance+startup[:option=value,...]`` or a monolithic congestion control; one
-            or several. See :func:`algorithms`. ``"Ours=cubic+search:threshold=30"`` has a label.
-        size: Amount of data that each flow sends, with unit (``"20 MB"``). Give either this or
-            ``duration``.
-        duration: Time for which each flow sends, with unit (``"10 s"``).
-        runs: Number of runs of each scenario. Run n uses the seed ``seed + n`` for every
-            algorithm, so every algorithm gets the same channel realization.
-        seed: Seed of the first run.
-        initial_window: Initial window, in segments.
-        pacing: Pace segments as Linux's ``fq`` does.
-        flows: Number of flows in each run.
-        stagger: Time between the starts of consecutive flows, with unit.
-        labels: Further labels, ``{"Ours": "cubic+search:threshold=30"}``: tables, figures and
-            results then show ``Ours`` as the name of its flows.
-
-    Raises:
-        InputError: An argument is unknown, out of range, or given twice.
-    """
-    paths_given = [path] if isinstance(path, str) else list(path)
-    given_labels: list[str | None]
-    algorithms_given, given_labels = names_of_flows.split(
-        [algorithm] if isinstance(algorithm, str) else list(algorithm)
-    )
-    if not paths_given:
-        raise InputError("no path given: name at least one")
-    for name, given, example in (
-        ("size", size, "20 MB"),
-        ("duration", duration, "10 s"),
-        ("stagger", stagger, "500 ms"),
-    ):
-        if given is not None and not isinstance(given, str):
-            raise InputError(
-                f'{name} must be a string with a unit, such as "{example}", not {given!r}'
-            )
-    for each in algorithms_given:
-        words = each.split(",")
-        if len(words) > 1 and all(re.fullmatch(r"[\w+:.-]+", word) for word in words):
-            raise InputError(
-                f"`{each}` names several algorithms: give them separately (repeat -a, or a list)"
-            )
-    scenarios: list[Scenario] = []
-    seen: dict[tuple[str, str], tuple[int, str]] = {}
-    for place, each in enumerate(paths_given):
-        made = Scenario.compare(
-            each,
-            algorithms_given,
-            size=size,
-            duration=duration,
-            runs=runs,
-            seed=seed,
-            initial_window=initial_window,
-            pacing=pacing,
-            flows=flows,
-            stagger=stagger,
-        )
-        for given, scenario in zip(algorithms_given, made, strict=True):
-            key = (scenario.path, scenario.flows[0])
-            if key in seen:
-                path_before, algorithm_before = seen[key]
-                if path_before == place:
-                    raise InputError(
-                        f"{algorithm_before} and {given} are the same algorithm: name it once"
-                    )
-                raise InputError(
-                    f"{paths_given[path_before]} and {each} are both paths named {key[0]}: "
-                    "leave one out, or rename it"
-                )
-            seen[key] = (place, given)
-        scenarios += made
-    known = [each.flows[0] for each in scenarios[: len(algorithms_given)]]
-    shown = names_of_flows.names(known, given_labels)
-    for name, label in names_of_flows.by_name(labels or {}, known).items():
-        if name in shown or label in shown.values():
-            raise InputError(f"the label {label} of {name} is given twice")
-        shown[name] = label
-    return names_of_flows.labelled(scenarios, shown)
-
-
-@overload
-def run(
-    scenario: Scenario | Iterable[Scenario],
-    *,
-    to: None = None,
-    threads: int | None = None,
-    traces: bool = False,
-    runs: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-    stack: Stack = "simulated",
-    force: bool = False,
-    switch_hystart: bool = False,
-    labels: Mapping[str, str] | None = None,
-) -> Result: ...
-
-
-@overload
-def run(
-    scenario: Scenario | Iterable[Scenario],
-    *,
-    to: Name | Mapping[str, Name],
-    threads: int | None = None,
-    runs: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-    labels: Mapping[str, str] | None = None,
-) -> Table: ...
-
-
-def run(
-    scenario: Scenario | Iterable[Scenario],
-    *,
-    to: Name | Mapping[str, Name] | None = None,
-    threads: int | None = None,
-    traces: bool = False,
-    runs: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-    stack: Stack = "simulated",
-    force: bool = False,
-    switch_hystart: bool = False,
-    labels: Mapping[str, str] | None = None,
-) -> Result | Table:
-    """Runs scenarios and returns their measurements.
-
-    The results of simulations, and of runs in virtual machines, do not depend on the number of
-    threads. The function releases the interpreter lock while it runs. Ctrl-C stops the runs at
-    once.
-
-    Args:
-        scenario: One or several.
-        to: Write the table of flows to this Parquet file while the simulations run, and return only
-            their summary (``Result.summary``). A million runs need less than 100 MB of memory. A
-            dictionary such as ``{"flows": "flows.parquet", "links": "links.parquet"}``
-            selects among ``flows``, ``links``, ``traffic``, ``responses``, ``epochs`` and
-            ``queues``. The files appear when all runs are done, and replace earlier ones.
-        threads: Number of runs to execute in parallel; one per core by default. With
-            ``stack="linux"``, runs execute one at a time.
-        traces: Keep time series, for ``flow_traces`` and ``link_traces``.
-        runs: Make only this many runs of each scenario, starting with the first.
-        progress: Called from time to time with the number of finished runs and of all runs.
-        stack: ``simulated``: the simulated TCP. ``linux``: the running kernel's TCP over an
-            emulated path, in real time; this needs root, or a user namespace in which
-            ``/dev/net/tun`` can be opened. ``linux-vm``: the TCP of a kernel in a virtual machine,
-            in virtual time; ``slowstart vm`` reports what this needs.
-        force: Include kernel runs that failed the emulator's timing self-check
-            (``Result.untrusted``). Without it they appear in the result document only.
-        switch_hystart: Allow switching HyStart off for the whole machine during each kernel run
-            of ``cubic+standard``.
-        labels: ``{"Ours": "cubic+search:threshold=30"}``: tables, also in files, show ``Ours`` as
-            the name of the flows that are named after this algorithm. The column ``scenario``
-            tells several scenarios apart (``Scenario.with_names`` gives one another name).
-
-    Raises:
-        InputError: The kernel or the user's privileges are insufficient for the stack, or a file
-            cannot be written.
-        RunError: A run failed.
-    """
-    if isinstance(scenario, str):
-        raise InputError(
-            "run() takes scenarios: make them with slowstart.compare or Scenario.from_file"
-        )
-    scenarios = [scenario] if isinstance(scenario, Scenario) else list(scenario)
-    if not scenarios:
-        raise InputError("no scenario given: give at least one")
-    if labels:
-        named = [name for each in scenarios for name in each.flows]
-        shown = names_of_flows.by_name(labels, named)
-        scenarios = names_of_flows.labelled(scenarios, shown)
-    if to is not None:
-        if stack != "simulated" or traces or force or switch_hystart:
-            raise InputError(
-                "to writes the tables of simulations: leave out traces, stack, force and "
-                "switch_hystart"
-            )
-        from slowstart.store.streaming import stream
-
-        summary, _ = stream(scenarios, to, threads=threads, runs=runs, progress=progress)
-        return summary
-    if stack == "simulated":
-        if force or switch_hystart:
-            raise InputError("force and switch_hystart are for kernel runs only: stack='linux'")
-        return run_batch(scenarios, threads=threads, traces=traces, runs=runs, progress=progress)
-    if stack == "linux-vm":
-        if switch_hystart:
-            raise InputError("switch_hystart applies to the running kernel only: use stack='linux'")
-        from slowstart.vm import parts
-
-        machine = parts()
-        check_vm(machine, scenarios)
-        return run_vm(
-            machine,
-            scenarios,
-            traces="all" if traces else "none",
-            runs=runs,
-            threads=threads,
-            force=force,
-            progress=progress,
-        )
-    if stack != "linux":
-        raise InputError(f"unknown stack {stack!r}: use simulated, linux or linux-vm")
-    if threads not in (None, 1):
-        raise InputError("kernel runs execute one at a time: leave threads out")
-    check_linux(scenarios, switch_hystart=switch_hystart)
-    return run_linux(
-        scenarios,
-        traces="all" if traces else "none",
-        runs=runs,
-        force=force,
-        switch_hystart=switch_hystart,
-        progress=progress,
-    )
 
 
 def sweep(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import run
 from slowstart._native import probing
+from slowstart.running import run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -110,7 +110,7 @@ def resolved(path: str) -> dict[str, Any]:
     Raises:
         InputError: There is no such path, or its file is invalid.
     """
-    from slowstart import compare
+    from slowstart.running import compare
 
     return dict(compare(path, "cubic", size="1 B")[0].resolved["path"])
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from slowstart import Result, Scenario
+    from slowstart._native import Result, Scenario
 
     Progress = Callable[[int, int], object]
 

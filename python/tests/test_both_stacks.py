@@ -12,8 +12,9 @@ from test_studies import CLAIMS, MODULE, STUDY
 
 from slowstart import InputError, Scenario, studies, vm
 from slowstart.studies import claims, figures
+from slowstart.studies import page as drawn
+from slowstart.studies.findings import Findings
 from slowstart.studies.grid import Stack
-from slowstart.studies.runner import Findings, write
 from slowstart.studies.store import real_time_s
 
 BOTH: list[Stack] = ["simulated", "linux"]
@@ -63,7 +64,7 @@ def both(folder: Path, tmp_path: Path) -> Findings:
 
 
 def test_the_report_has_a_column_for_each_stack(both: Findings, tmp_path: Path) -> None:
-    write(both, tmp_path / "out")
+    drawn.write(both, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     for head in ("simulated: measured", "linux: measured"):
         assert f"<th>{head}</th>" in page

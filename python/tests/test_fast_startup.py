@@ -10,7 +10,7 @@ import pytest
 from slowstart import studies
 
 if TYPE_CHECKING:
-    from slowstart.studies.study import Study
+    from slowstart.studies.library import Study
 
 
 @pytest.fixture(scope="module")

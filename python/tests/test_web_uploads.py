@@ -11,7 +11,7 @@ import pytest
 from slowstart import studies
 
 if TYPE_CHECKING:
-    from slowstart.studies.study import Study
+    from slowstart.studies.library import Study
 
 Q = 0.0442
 GROWN, NOT_GROWN = 100_000.0, 14_480.0

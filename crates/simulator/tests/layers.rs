@@ -208,6 +208,38 @@ fn imports_follow_the_design() {
     }
 }
 
+/// The table of imports in `docs/design/architecture.md` is that of this file.
+/// `SLOWSTART_SNAPSHOT=write` writes it.
+#[test]
+fn the_page_has_the_imports() {
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/design/architecture.md"
+    );
+    let text = std::fs::read_to_string(page).expect("the page of the architecture");
+    let mut table = String::from("\n\n| crate | may import |\n| --- | --- |\n");
+    for (name, may) in ALLOWED {
+        let may: Vec<String> = may.iter().map(|name| format!("`{name}`")).collect();
+        table += &format!("| `{name}` | {} |\n", may.join(", "));
+    }
+    table.push('\n');
+    let begin = text.find("<!-- imports:").expect("the begin of the table");
+    let begin = begin + text[begin..].find("-->").expect("its end") + "-->".len();
+    let end = text
+        .find("<!-- end of imports -->")
+        .expect("the end of the table");
+    if std::env::var_os("SLOWSTART_SNAPSHOT").is_some_and(|word| word == "write") {
+        let text = format!("{}{table}{}", &text[..begin], &text[end..]);
+        std::fs::write(page, text).expect("the page is written");
+    } else {
+        assert_eq!(
+            &text[begin..end],
+            table,
+            "SLOWSTART_SNAPSHOT=write writes the table"
+        );
+    }
+}
+
 #[test]
 fn the_lower_crates_are_no_std() {
     for name in NO_STD {

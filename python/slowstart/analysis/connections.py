@@ -242,7 +242,7 @@ def frame(chosen: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 def document(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The document of ``--json``: the files, and the chosen connections."""
-    from slowstart import __version__
+    from slowstart._version import __version__
 
     files = [{key: each[key] for key in each if key != "connections"} for each in reports]
     return {"format": FORMAT, "version": __version__, "files": files, "connections": chosen}
@@ -255,7 +255,7 @@ def write(
 
     The report has the figures of the first ``drawn`` connections.
     """
-    from slowstart import __version__
+    from slowstart._version import __version__
     from slowstart.analysis.figures import figure
     from slowstart.plots import save, styled
     from slowstart.report.page import inline, render

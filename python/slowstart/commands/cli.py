@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart import __version__
+from slowstart._version import __version__
 from slowstart.commands import analyze as analysis_command
 from slowstart.commands import evaluate as evaluation
 from slowstart.commands import export as export_command

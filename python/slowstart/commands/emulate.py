@@ -9,10 +9,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from slowstart import compare
 from slowstart._native import emulate, enter_user_namespace
 from slowstart.errors import InputError, complain
 from slowstart.report.tables import number, rate
+from slowstart.running import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -97,7 +97,7 @@ def evaluate(
             enter_user_namespace()
     from slowstart.evaluation import jobs, kernel, leaderboard, scores, table
     from slowstart.store.output import writing
-    from slowstart.studies.runner import claim_folder
+    from slowstart.studies.folder import claim_folder
 
     known = table.read()
     if every:

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from slowstart import run
 from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
 from slowstart.errors import InputError, RunError, complain
 from slowstart.figure_style import Look, using
 from slowstart.report.progress import Meter
+from slowstart.running import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from slowstart import Result, Scenario
+    from slowstart._native import Result, Scenario
     from slowstart.planning import Plan, Runs
 
 USUAL_LOOK = Look()

@@ -117,8 +117,8 @@ def export(
 
 def _simulated_again(source: Path, form: Format, run: int) -> Scenario:
     """The scenario of a result folder, to simulate a run again with its packets."""
-    from slowstart import __version__
     from slowstart._native import Scenario
+    from slowstart._version import __version__
     from slowstart.store.output import RESULT, SCENARIOS
 
     needs = f"--format {form.value} has the packets at both hosts"

@@ -6,8 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from slowstart import __version__
 from slowstart._native import kernel_load, kernel_status, kernel_unload
+from slowstart._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

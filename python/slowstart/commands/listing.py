@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slowstart import algorithms, paths
-from slowstart._native import refusal, stacks
+from slowstart._native import algorithms, paths, refusal, stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

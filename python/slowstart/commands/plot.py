@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from slowstart import InputError, figure_style
+from slowstart import figure_style
 from slowstart.commands import figure_options
 from slowstart.commands.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
+from slowstart.errors import InputError
 
 EPILOG = """\b
 Examples:

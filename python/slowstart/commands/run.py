@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart import InputError, Scenario, compare
 from slowstart.commands import figure_options, stacks
 from slowstart.commands.execution import How, Stack, execute, execute_to_files
 from slowstart.commands.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
@@ -17,10 +16,13 @@ from slowstart.commands.options import (  # noqa: TC001 (Typer reads them)
     SwitchHyStart,
     Threads,
 )
+from slowstart.errors import InputError
 from slowstart.labels import canonical, labelled, meanings, names, split
 from slowstart.planning import Plan, once, remark_once
+from slowstart.running import compare
 
 if TYPE_CHECKING:
+    from slowstart._native import Scenario
     from slowstart.figure_style import Look
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slowstart import InputError, compare
 from slowstart._native import check_stacks, run_stacks, stacks
 from slowstart.commands.execution import How, Stack
+from slowstart.errors import InputError
 from slowstart.labels import split
+from slowstart.running import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from slowstart import Result, Scenario
+    from slowstart._native import Result, Scenario
 
 _KERNELS = (Stack.LINUX.value, Stack.LINUX_VM.value)
 _PLACEHOLDER = "cubic"

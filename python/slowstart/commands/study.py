@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from slowstart import __version__
 from slowstart._native import enter_user_namespace
+from slowstart._version import __version__
 from slowstart.commands import options as command_options
 from slowstart.commands import validate as fidelity
 from slowstart.commands.options import (  # noqa: TC001 (Typer reads them)
@@ -171,7 +171,7 @@ def _calibrate(
     from slowstart.store.output import replace_file, writing
     from slowstart.studies import terminal
     from slowstart.studies.calibration import FOLDER
-    from slowstart.studies.runner import claim_folder
+    from slowstart.studies.folder import claim_folder
 
     chosen = studies.load(name, sets=False)
     folder = Path(output or f"study-{chosen.name}")

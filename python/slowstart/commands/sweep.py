@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowstart import __version__
+from slowstart._version import __version__
 from slowstart.commands import options as command_options
 from slowstart.commands.options import Quiet, Threads  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError, RunError, complain

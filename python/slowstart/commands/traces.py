@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from slowstart import __version__
+from slowstart._version import __version__
 from slowstart.errors import RunError, complain
 
 app = typer.Typer(

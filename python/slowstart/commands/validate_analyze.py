@@ -65,7 +65,7 @@ def validate(
     Raises:
         InputError: A part is unknown, or this machine cannot make it.
     """
-    from slowstart import __version__
+    from slowstart._version import __version__
 
     for part in parts:
         if part not in PARTS:

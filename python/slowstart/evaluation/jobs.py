@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import InputError, Scenario, compare
+from slowstart._native import Scenario
+from slowstart.errors import InputError
 from slowstart.evaluation.table import (
     ALGORITHM,
     FOLDER,
@@ -24,6 +25,7 @@ from slowstart.evaluation.table import (
     protocol,
 )
 from slowstart.report.exits import ideal
+from slowstart.running import compare
 from slowstart.store.runs import run_key
 from slowstart.studies.files import toml
 from slowstart.studies.grid import points

@@ -6,8 +6,8 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slowstart import InputError
 from slowstart._native import check_linux
+from slowstart.errors import InputError
 from slowstart.evaluation import jobs, words
 from slowstart.evaluation.scores import Reader
 from slowstart.evaluation.table import ORACLE, REFERENCE

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from slowstart import __version__, algorithms
+from slowstart._native import algorithms
+from slowstart._version import __version__
 from slowstart.evaluation import words
 from slowstart.evaluation.jobs import canonical
 from slowstart.evaluation.table import ASKING

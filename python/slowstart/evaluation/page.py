@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart import __version__, plots
+from slowstart import plots
+from slowstart._version import __version__
 from slowstart.evaluation import drawing, words
 from slowstart.evaluation.scores import outliers
 from slowstart.report import page as report

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from slowstart import Scenario, compare
+from slowstart._native import Scenario
 from slowstart.errors import InputError
+from slowstart.running import compare
 
 RATES_MBIT = (1, 5, 20, 50, 100, 200)
 RTTS_MS = (5, 20, 50, 100, 300, 600)

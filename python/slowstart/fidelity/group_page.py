@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from slowstart import __version__, plots, stats
+from slowstart import plots, stats
+from slowstart._version import __version__
 from slowstart.fidelity.distributions import rows
 from slowstart.fidelity.groups import SUMMARIES
 from slowstart.figures import colors

@@ -16,7 +16,7 @@ from math import exp, log
 from random import Random
 from typing import TYPE_CHECKING
 
-from slowstart import Scenario
+from slowstart._native import Scenario
 from slowstart.fidelity.grid import OLDER_RECEIVER
 
 if TYPE_CHECKING:

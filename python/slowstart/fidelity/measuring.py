@@ -13,7 +13,7 @@ from slowstart.fidelity.quantities import MARKS_MB
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from slowstart import Result
+    from slowstart._native import Result
 
 SMSS = 1448
 # Maximum number of points of a trajectory: more than a figure can show.

@@ -7,7 +7,8 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
-from slowstart import __version__, plots
+from slowstart import plots
+from slowstart._version import __version__
 from slowstart.fidelity import figures
 from slowstart.fidelity.compare import Difference, Row, counted, rows
 from slowstart.fidelity.judge import LONG, Verdict, over_long_paths, percent, verdicts

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from slowstart import run, vm
+from slowstart import vm
 from slowstart._native import check_linux, check_vm, enter_user_namespace
 from slowstart.errors import InputError, RunError
 from slowstart.fidelity import distributions
 from slowstart.fidelity.measuring import measure
+from slowstart.running import run
 from slowstart.store.runs import RunStore, run_key
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from slowstart import Result, Scenario
+    from slowstart._native import Result, Scenario
     from slowstart.fidelity.grid import Case
     from slowstart.fidelity.groups import Workload
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import __version__, figure_style, plots
+from slowstart import figure_style, plots
 from slowstart._native import median_interval
+from slowstart._version import __version__
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures.stacking import stacking
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from slowstart import Result, Scenario
+    from slowstart._native import Result, Scenario
     from slowstart.planning import Plan, Runs
 
 BY_SIZE = "completion_by_size.csv"

@@ -18,7 +18,7 @@ from slowstart.report.tables import Cell, Column
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from slowstart import Result, Scenario
+    from slowstart._native import Result, Scenario
 
 # The reference of algorithms that have no separate start-up.
 _MONOLITHIC = "cubic+oracle"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from slowstart import __version__
+from slowstart._version import __version__
 from slowstart.figures import colors
 from slowstart.report import tables
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from slowstart import Scenario
+    from slowstart._native import Scenario
 
 
 @dataclass(frozen=True)

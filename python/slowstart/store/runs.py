@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from slowstart import InputError, Scenario, __version__, _native, startup, vm
-from slowstart.errors import complain
+from slowstart import _native, startup, vm
+from slowstart._version import __version__
+from slowstart.errors import InputError, complain
 from slowstart.planning import startups
 from slowstart.store.output import replace_file, sync_folder, writing
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
     from typing import Self
+
+    from slowstart._native import Scenario
 
 _FORMAT = 2
 _MARK = "store.json"

@@ -8,8 +8,8 @@
 A study is a folder (:mod:`slowstart.studies.study`) of experiments (:mod:`~slowstart.studies.plan`)
 and claims (:mod:`~slowstart.studies.claims`), optionally with its own analysis code
 (:mod:`~slowstart.studies.analysis`). Every run is executed once and stored
-(:mod:`~slowstart.studies.store`). :mod:`~slowstart.studies.runner` judges the claims and writes the
-report.
+(:mod:`~slowstart.studies.store`). :mod:`~slowstart.studies.runner` judges the claims, and
+:mod:`~slowstart.studies.page` draws the report.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from slowstart.studies.catalogue import catalogue, names
-    from slowstart.studies.runner import Findings
+    from slowstart.studies.findings import Findings
+    from slowstart.studies.library import Study, load
     from slowstart.studies.store import Extract, Job, Store, time_to
-    from slowstart.studies.study import Study, load
 
 __all__ = [
     "Extract",
@@ -37,9 +37,9 @@ __all__ = [
 
 _HOMES = {
     "catalogue": ("catalogue", "names"),
-    "runner": ("Findings",),
+    "findings": ("Findings",),
     "store": ("Extract", "Job", "Store", "time_to"),
-    "study": ("Study", "load"),
+    "library": ("Study", "load"),
 }
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import InputError
+from slowstart.errors import InputError
 from slowstart.store.output import replace_file, writing
 from slowstart.studies.calibration import FOLDER, Allowed, write_allowed
 from slowstart.studies.files import nearest

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import paths
-from slowstart._native import parse_toml
+from slowstart._native import parse_toml, paths
 from slowstart.studies.files import Node, Scalar, nearest
 from slowstart.studies.grid import Repetitions
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from slowstart.figures.canvas import Series
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.files import Scalar
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
     from slowstart.studies.plan import Experiment
-    from slowstart.studies.runner import Findings
 
 _MEGA = 1e6
 # Axis labels longer than this are broken at their colon; the width of a character in inches.

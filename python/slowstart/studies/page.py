@@ -1,20 +1,29 @@
-"""The report of a study: a single self-contained HTML page."""
+"""Draws a study: its report (a single self-contained HTML page), tables, figures and document.
+
+The folder then holds ``report.html``, ``result.json``, ``claims.csv``, the tables as Parquet, and
+each figure as SVG and PNG.
+"""
 
 from __future__ import annotations
 
+import json
 import platform
 from typing import TYPE_CHECKING, Any
 
 import markdown_it
 import polars as pl
 
-from slowstart import __version__, plots, vm
+from slowstart import plots, vm
+from slowstart._version import __version__
 from slowstart.figures.stacking import stacking, svg
 from slowstart.report import page as report
 from slowstart.studies import figures, headline
 from slowstart.studies.bands import plain
 from slowstart.studies.calibration import FOLDER
 from slowstart.studies.claims import INDEPENDENT, STANDINGS, WORDS
+from slowstart.studies.findings import row
+from slowstart.studies.folder import aside
+from slowstart.studies.measures import TABLES
 from slowstart.studies.store import ATTEMPTS
 
 if TYPE_CHECKING:
@@ -24,11 +33,25 @@ if TYPE_CHECKING:
     from slowstart.studies.claims import Verdict
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.estimates import Estimate
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 
 def write(findings: Findings, folder: Path) -> None:
+    """Writes report, tables and figures; each file is replaced atomically."""
+    with aside(folder) as made:
+        _write_page(findings, made)
+        for table in TABLES:
+            for (name, stack, kind), frame in findings.tables.items():
+                if kind == table and not frame.is_empty():
+                    frame.write_parquet(made / f"{table}-{name}-{stack}.parquet")
+        rows = [row(each, findings) for each in findings.verdicts]
+        pl.DataFrame(rows, infer_schema_length=None).write_csv(made / "claims.csv")
+        document = json.dumps(findings.document(), indent=2, ensure_ascii=False)
+        (made / "result.json").write_text(document + "\n", encoding="utf-8")
+
+
+def _write_page(findings: Findings, folder: Path) -> None:
     """Writes ``report.html`` and the figures in it into ``folder``."""
     rows = claims_table(findings)
     by_name = {row["claim"].name: row for row in rows}

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart import InputError, Scenario, paths
+from slowstart._native import Scenario, paths
+from slowstart.errors import InputError
 from slowstart.studies.calibration import applied, takes
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import STACKS, Axis, Repetitions, Stack, merge, points, read_axes

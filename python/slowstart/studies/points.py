@@ -37,7 +37,7 @@ class PointRows:
         return getattr(self.findings, name)
 
     def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
-        """As :meth:`slowstart.studies.runner.Findings.table`."""
+        """As :meth:`slowstart.studies.findings.Findings.table`."""
         chosen = self.findings.table(experiment, stack, table)
         if stack != "simulated" or not any(name == experiment for name, _ in self.tables):
             return chosen

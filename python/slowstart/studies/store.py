@@ -21,15 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import Scenario, run, vm
-from slowstart._native import check_linux, check_vm, run_batch, run_linux
+from slowstart import vm
+from slowstart._native import Scenario, check_linux, check_vm, run_batch, run_linux
+from slowstart.running import run
 from slowstart.store.runs import RunStore, run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
-    from slowstart import Result
+    from slowstart._native import Result
     from slowstart.studies.grid import Stack
 
     Progress = Callable[[int, int], object]

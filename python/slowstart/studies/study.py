@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart import InputError
 from slowstart import traces as recorded
 from slowstart._native import run_batch
+from slowstart.errors import InputError
 from slowstart.studies.analysis import load_analysis
 from slowstart.studies.calibration import (
     Allowed,
@@ -116,18 +116,6 @@ class Study:
         return baseline(
             calibration, point, runs, (self.folder,), lambda word: getattr(self.module, word, None)
         )
-
-    def calibrate(self, output: str | Path, **how: Any) -> Any:
-        """Searches its calibrations; see :func:`slowstart.studies.calibrate.search`."""
-        from slowstart.studies.calibrate import search
-
-        return search(self, Path(output), **how)
-
-    def run(self, output: str | Path | None = None, **how: Any) -> Any:
-        """Runs it; see :func:`slowstart.studies.runner.run`."""
-        from slowstart.studies.runner import run
-
-        return run(self, output, **how)
 
 
 def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = True) -> Study:

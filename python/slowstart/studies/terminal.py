@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from slowstart import __version__
+from slowstart._version import __version__
 from slowstart.report.tables import console, write_plain
 from slowstart.studies import headline
 from slowstart.studies.bands import plain
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from slowstart.studies.calibrate import Search
-    from slowstart.studies.runner import Findings
+    from slowstart.studies.findings import Findings
 
 _STYLES = {
     AGREES: "green", DIFFERS: "dark_orange3", NOT_IDENTIFIED: "dark_goldenrod", CANNOT_TEST: "dim",

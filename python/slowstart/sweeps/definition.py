@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import Scenario, labels
-from slowstart._native import parse_toml, run_batch
+from slowstart import labels
+from slowstart._native import Scenario, parse_toml, run_batch
 from slowstart.errors import InputError
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import merge, put

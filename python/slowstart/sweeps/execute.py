@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from slowstart import Scenario, run
 from slowstart.errors import RunError
+from slowstart.running import run
 from slowstart.store.archive import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
+    from slowstart._native import Scenario
     from slowstart.store.archive import Archive
     from slowstart.sweeps.plan import Plan
 

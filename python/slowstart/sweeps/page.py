@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slowstart import __version__
+from slowstart._version import __version__
 from slowstart.plots import plural, save
 from slowstart.report.page import inline, render
 from slowstart.report.tables import LEAST_FOR_INTERVAL

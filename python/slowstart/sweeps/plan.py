@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import Scenario, planning
+from slowstart import planning
+from slowstart._native import Scenario
 from slowstart.store.runs import definition_key, sources
 
 if TYPE_CHECKING:

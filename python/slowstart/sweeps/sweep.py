@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import __version__
+from slowstart._version import __version__
 from slowstart.errors import InputError, RunError
 from slowstart.store.archive import Archive, check_complete
 from slowstart.store.output import output_file, replace_file, writing

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from slowstart.studies.claims import Claim
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 # The experiments in which ratios are measured: label, colour and marker.
 _PLACES = {

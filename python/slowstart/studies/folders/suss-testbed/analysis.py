@@ -13,8 +13,8 @@ from slowstart.studies.store import Extract
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 
 _MEGA = 1_000_000

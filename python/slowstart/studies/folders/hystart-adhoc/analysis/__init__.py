@@ -40,8 +40,8 @@ from .runs import BASELINE, PORT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 __all__ = [
     "ack_gap_ms", "allowed_figure", "answer", "chance", "change", "choices_figure", "exits",

@@ -18,8 +18,8 @@ from .runs import PORT, networks
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 AXES = ("rates", "multiplier", "warm_up", "duration", "window", "ack_policy", "application")
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 DOCUMENT = {"throughput": -0.08906, "delay": -1.4576, "delivery": 6.545, "drops": -20.434}
 """The column %Difference of the document's table."""

@@ -45,8 +45,8 @@ from .runs import GEO, kept_runs, left_at, rates
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 __all__ = [
     "ahead", "answer", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",

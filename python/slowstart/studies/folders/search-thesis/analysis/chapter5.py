@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
     Values = NDArray[np.float64]
 

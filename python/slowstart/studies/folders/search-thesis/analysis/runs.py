@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
 GREY, RED, BLUE, GREEN, ORANGE = "#555555", "#c03030", "#3060b0", "#2a8a3e", "#c07010"
 MEGA = 1e6

@@ -25,8 +25,8 @@ from .workload import (
 )
 
 if TYPE_CHECKING:
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
     from .workload import Cells
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
-    from slowstart.studies.runner import Findings
 
     from .workload import Cells
 
