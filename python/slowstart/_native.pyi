@@ -182,6 +182,39 @@ def run_batch(
 ) -> Result:
     """Simulates all runs of all scenarios; see :func:`slowstart.run`."""
 
+def stacks() -> list[dict[str, Any]]:
+    """The QUIC stacks: ``name``, ``version``, and ``own``, pairs of a name and a summary."""
+
+def refusal(stack: str, algorithm: str) -> str | None:
+    """Why a QUIC stack does not run an algorithm; ``None`` if it does."""
+
+def check_stacks(
+    scenarios: Sequence[Scenario], stacks: Sequence[str], own: Sequence[str | None]
+) -> None:
+    """Raises ``InputError`` if a stack does not support its scenario."""
+
+def run_stacks(
+    scenarios: Sequence[Scenario],
+    stacks: Sequence[str],
+    own: Sequence[str | None],
+    *,
+    threads: int | None = None,
+    traces: bool = False,
+    runs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Runs each scenario on its stack, ``simulated`` or a QUIC stack, in virtual time.
+
+    Args:
+        scenarios: What to run.
+        stacks: A stack for each scenario.
+        own: For each scenario, the stack's own controller that all flows have (``own:cubic``).
+        threads: Number of runs in parallel.
+        traces: Keep time series.
+        runs: Make only this many runs of each scenario.
+        progress: Called with the number of finished runs and of all runs.
+    """
+
 def enter_user_namespace() -> None:
     """Moves this process to a user namespace, unless it may make network namespaces already.
 

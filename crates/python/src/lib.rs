@@ -21,6 +21,7 @@ mod linux;
 mod linux;
 mod look;
 mod packetdrill;
+mod quic;
 mod results;
 mod scenarios;
 mod startups;
@@ -84,6 +85,7 @@ mod _native {
     use super::look::{look, network_look, probing, topology};
     #[pymodule_export]
     use super::packetdrill::run_script;
+    use super::quic::{check_stacks, refusal, run_stacks, stacks};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

@@ -74,9 +74,9 @@ pub struct Core {
     reduced_at: Option<Instant>,
     is_established: bool,
     now: Instant,
-    /// Bytes sent, the end of the newest packet that arrived, and bytes lost.
+    /// Bytes sent, bytes acknowledged or lost, and bytes lost.
     sent: u64,
-    reached: u64,
+    resolved: u64,
     lost: Bytes,
     newly_lost: Bytes,
     in_flight: Bytes,
@@ -115,7 +115,7 @@ impl Core {
             is_established: false,
             now: setup.now,
             sent: 0,
-            reached: 0,
+            resolved: 0,
             lost: Bytes::ZERO,
             newly_lost: Bytes::ZERO,
             in_flight: Bytes::ZERO,
@@ -179,10 +179,8 @@ impl Core {
         self.now = now;
         self.rate.on_delivered(now, size);
         self.batch.acked += size;
+        self.resolved = self.resolved.saturating_add(size.get());
         let record = self.flight.acknowledge(sent, number, size);
-        if let Some(record) = record {
-            self.reached = self.reached.max(record.reached());
-        }
         if self.batch.newest.is_none_or(|(newest, _)| sent >= newest) {
             self.batch.newest = Some((sent, record));
         }
@@ -219,7 +217,7 @@ impl Core {
             newly_lost: Bytes::ZERO,
             prior_in_flight: in_flight + acked,
             in_flight,
-            snd_una: self.reached,
+            snd_una: self.resolved,
             snd_nxt: self.sent,
             advanced: true,
             bytes_sent: self.sent,
@@ -277,6 +275,7 @@ impl Core {
     ) {
         self.now = now;
         self.in_flight = self.in_flight.saturating_sub(lost);
+        self.resolved = self.resolved.saturating_add(lost.get());
         let is_timeout = kind == CongestionKind::Timeout;
         // RFC 9002, section 7.3.2: one reduction in a recovery period.
         if !is_timeout && self.reduced_at.is_some_and(|since| newest_sent <= since) {

@@ -25,13 +25,6 @@ pub struct Record {
     pub lost: Bytes,
 }
 
-impl Record {
-    /// What was sent up to the last byte of it that is known to have arrived.
-    pub fn reached(&self) -> u64 {
-        self.end - self.left.get()
-    }
-}
-
 /// Records in the order of sending.
 #[derive(Clone, Debug, Default)]
 pub struct Flight {

@@ -15,8 +15,9 @@
 //! - A round-trip time is `now` less the send time of the newest packet of the ACK frame, the
 //!   receiver's ACK delay included, as Linux measures it. RFC 9002 subtracts the delay that the
 //!   receiver reports.
-//! - `snd_una` is the end of the newest packet that was acknowledged: a packet number is never sent
-//!   twice, so a hole never closes.
+//! - `snd_una` counts the bytes that were acknowledged or declared lost: a packet number is never sent
+//!   twice, so a hole never closes. A packet that the peer never acknowledges, such as one that is
+//!   only an ACK, delays the end of every later round by its bytes.
 //! - Persistent congestion (RFC 9002, section 7.6) is a timeout, and leaves a window of two
 //!   datagrams. A probe timeout alone changes nothing, as section 6.2 says.
 #![no_std]

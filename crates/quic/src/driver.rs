@@ -9,10 +9,11 @@ use scenario::Scenario;
 use simulator::{Channel, RunError, RunOptions, RunOutput};
 use units::{Bytes, Duration, Instant};
 
+use crate::dial::Dial;
 use crate::flow::Flow;
 use crate::observer::Observer;
 use crate::outcome;
-use crate::stack::{Dial, Stack};
+use crate::stack::Stack;
 use crate::support;
 
 /// Headers of IPv4 and UDP.

@@ -31,11 +31,11 @@ macro_rules! endpoint {
         };
         use units::{Duration, Instant};
 
+        use $crate::dial::{Control, Dial};
         use $crate::endpoint::{DATAGRAM, SEND_WINDOW, ZEROS};
         use $crate::host::{Act, Facts, Host, Transmit};
         use $crate::observer::{Observer, State};
         use $crate::session::{self, Handshake, Progress};
-        use $crate::stack::{Control, Dial};
 
         /// The stack's clock: only differences of its times mean anything.
         #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,11 @@
-//! A flow of a run: its two hosts and its application.
+//! A flow while it runs.
 
 use scenario::Application;
 use units::Instant;
 
+use crate::dial::Control;
 use crate::host::{Act, Host};
 use crate::observer::Observer;
-use crate::stack::Control;
 
 /// A flow of the run.
 pub(crate) struct Flow<'a> {

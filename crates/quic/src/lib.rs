@@ -23,6 +23,7 @@
 //! - `timeouts` counts persistent congestion: a probe timeout reduces no window.
 //! - `loss` of one of a stack's own controllers is an exit whose threshold appeared with a loss.
 
+mod dial;
 mod driver;
 mod endpoint;
 mod flow;
@@ -33,11 +34,10 @@ mod outcome;
 mod quinn;
 mod session;
 mod stack;
-mod stacks;
 mod support;
 
+pub use dial::{Control, Own};
 pub use driver::{Departure, run, run_observed};
 pub use host::{Act, Facts, Host, Transmit};
-pub use stack::{Control, Own, Stack};
-pub use stacks::STACKS;
+pub use stack::{STACKS, Stack};
 pub use support::{Unsupported, check};

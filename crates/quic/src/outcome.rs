@@ -8,9 +8,10 @@ use scenario::Scenario;
 use simulator::{RunOutput, exit_result};
 use units::{Duration, Instant};
 
+use crate::dial::Control;
 use crate::endpoint::DATAGRAM;
 use crate::flow::Flow;
-use crate::stack::{Control, Stack};
+use crate::stack::Stack;
 
 /// A busy period of the bottleneck, for the capacity point of `flow`.
 pub(crate) fn note_busy(flow: &mut Flow<'_>, (since, until): Period, base_rtt: Duration) {

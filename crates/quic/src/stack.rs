@@ -1,46 +1,12 @@
-//! What a stack is, and what a connection of it begins with.
+//! The table of stacks.
 
-use std::sync::Arc;
-
-use congestion::Algorithm;
 use quic_core::Capabilities;
 use units::Instant;
 
+use crate::dial::{Dial, Own};
 use crate::host::Host;
 use crate::observer::Observer;
-
-/// A controller of the stack itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own {
-    /// The name after `own:`.
-    pub name: &'static str,
-    /// What it is.
-    pub summary: &'static str,
-    /// Whether it draws from the system's random numbers, so that runs differ.
-    pub draws: bool,
-}
-
-/// The congestion control of a flow.
-#[derive(Clone, Debug)]
-pub enum Control {
-    /// One of the stack's own.
-    Own(Own),
-    /// One of ours.
-    Ours(Arc<Algorithm>),
-}
-
-/// What a connection begins with.
-#[derive(Debug)]
-pub struct Dial<'a> {
-    pub flow: u32,
-    pub control: &'a Control,
-    /// In datagrams.
-    pub initial_window: u32,
-    pub receive_window: u64,
-    pub seed: u64,
-    /// Of the client and of the server.
-    pub seeds: [[u8; 32]; 2],
-}
+use crate::{noq, quinn};
 
 type Connect = fn(Instant, &Dial<'_>, &Observer) -> [Box<dyn Host>; 2];
 
@@ -60,7 +26,60 @@ pub struct Stack {
     pub(crate) connect: Connect,
 }
 
+const CUBIC: Own = Own {
+    name: "cubic",
+    summary: "CUBIC after standard slow start; the default",
+    draws: false,
+};
+const NEWRENO: Own = Own {
+    name: "newreno",
+    summary: "NewReno of RFC 9002",
+    draws: false,
+};
+
+/// Every stack.
+pub const STACKS: &[Stack] = &[
+    Stack {
+        name: "quinn",
+        version: "0.11.19",
+        capabilities: slowstart_quinn::CAPABILITIES,
+        own: &[
+            CUBIC,
+            NEWRENO,
+            Own {
+                name: "bbr",
+                summary: "BBRv1; it draws from the system's random numbers, so runs may differ",
+                draws: true,
+            },
+        ],
+        kind: measure::Stack::Quinn,
+        connect: quinn::connect,
+    },
+    Stack {
+        name: "noq",
+        version: "1.4.0",
+        capabilities: slowstart_noq::CAPABILITIES,
+        own: &[
+            CUBIC,
+            NEWRENO,
+            Own {
+                name: "bbr",
+                summary: "BBRv3; it draws from the system's random numbers, so runs differ",
+                draws: true,
+            },
+        ],
+        kind: measure::Stack::Noq,
+        connect: noq::connect,
+    },
+];
+
 impl Stack {
+    /// The stack of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        STACKS.iter().find(|stack| stack.name == name)
+    }
+
     /// One of its own controllers: `own` for the default, `own:bbr`.
     #[must_use]
     pub fn own(&self, name: &str) -> Option<Own> {

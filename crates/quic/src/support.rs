@@ -4,7 +4,8 @@ use std::fmt;
 
 use scenario::{Application, FlowSettings, Scenario};
 
-use crate::stack::{Control, Stack};
+use crate::dial::Control;
+use crate::stack::Stack;
 
 /// Flows in a run: each instant looks at all of them.
 const MOST_FLOWS: usize = 256;

@@ -154,6 +154,21 @@ pub fn run_all(
     cancel: &AtomicBool,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Vec<RunOutput>, RunError> {
+    run_each(jobs, threads, progress, &|job: &Job| {
+        run(&job.scenario, job.run, options, cancel)
+    })
+}
+
+/// As [`run_all`], for jobs of any kind, each of which `run` makes.
+///
+/// # Errors
+/// Those of `run`; nothing is returned then.
+pub fn run_each<J: Sync>(
+    jobs: &[J],
+    threads: usize,
+    progress: &(dyn Fn(usize) + Sync),
+    run: &(dyn Fn(&J) -> Result<RunOutput, RunError> + Sync),
+) -> Result<Vec<RunOutput>, RunError> {
     let done = AtomicUsize::new(0);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let pool = rayon::ThreadPoolBuilder::new()
@@ -164,7 +179,7 @@ pub fn run_all(
         jobs.par_iter()
             .with_max_len(1)
             .map(|job| {
-                let output = run(&job.scenario, job.run, options, cancel)?;
+                let output = run(job)?;
                 progress(done.fetch_add(1, Ordering::Relaxed) + 1);
                 Ok(output)
             })

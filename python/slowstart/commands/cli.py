@@ -124,6 +124,7 @@ class Topic(str, Enum):
     NETWORKS = "networks"
     SCENARIOS = "scenarios"
     STUDIES = "studies"
+    STACKS = "stacks"
 
 
 @app.command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slowstart._native import algorithms, paths
+from slowstart._native import algorithms, paths, refusal, stacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -85,12 +85,36 @@ def _scenarios() -> list[dict[str, Any]]:
     ]
 
 
+_START_UPS = "cubic+"
+
+
+def _stacks() -> list[dict[str, Any]]:
+    """Each QUIC stack with its own controllers, and the algorithms that it refuses."""
+    kinds = {"start-up": _START_UPS, "congestion control": ""}
+    names = [kinds[each["kind"]] + each["name"] for each in algorithms() if each["kind"] in kinds]
+    found = []
+    for stack in stacks():
+        refused = {name: refusal(stack["name"], name) for name in names}
+        found.append(
+            {
+                "name": stack["name"],
+                "version": stack["version"],
+                "own": {f"own:{name}": summary for name, summary in stack["own"]},
+                "runs": [name for name, sentence in refused.items() if sentence is None],
+                "refused": {name: why for name, why in refused.items() if why is not None},
+                "page": "docs/guides/quic-stacks.md",
+            }
+        )
+    return found
+
+
 CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
     "algorithms": _algorithms,
     "paths": _paths,
     "networks": _networks,
     "scenarios": _scenarios,
     "studies": _studies,
+    "stacks": _stacks,
 }
 
 
@@ -110,6 +134,8 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]], *, short: bool = Fals
             _show_networks(out, entries)
         elif topic == "studies":
             _show_studies(out, entries)
+        elif topic == "stacks":
+            _show_stacks(out, entries)
         else:
             _show_paths(out, entries)
 
@@ -127,6 +153,29 @@ def _show_paths(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
         table.add_row(entry["name"], Text.assemble(entry["summary"], (facts, "dim")))
     out.print(table)
     out.print("slowstart path NAME characterizes a path without TCP.")
+
+
+def _show_stacks(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    for entry in entries:
+        title = f"{entry['name']} {entry['version']}"
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for name, summary in entry["own"].items():
+            table.add_row(Text(name, "bold"), summary)
+        table.add_row(Text("runs", "bold"), ", ".join(entry["runs"]))
+        for name, sentence in entry["refused"].items():
+            table.add_row(Text(name, "dim"), Text(f"refused: {sentence}", "dim"))
+        out.print(table)
+    out.print(
+        "Compare with: slowstart compare PATH -a cubic+search -a own --stack NAME [--stack "
+        "simulated --pacing]. docs/guides/quic-stacks.md explains the runs.",
+        markup=False,
+    )
 
 
 def _show_networks(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:

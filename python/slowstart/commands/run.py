@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart.commands import figure_options
+from slowstart.commands import figure_options, stacks
 from slowstart.commands.execution import How, Stack, execute, execute_to_files
 from slowstart.commands.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
 from slowstart.commands.options import (  # noqa: TC001 (Typer reads them)
@@ -51,6 +51,7 @@ Examples:
   slowstart compare wired -a reno --flows 4 --stagger "500 ms" --size 5MB
   sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
   slowstart compare wired -a cubic -a westwood --size 5MB --stack linux-vm
+  slowstart compare geo -a cubic+search -a own --stack quinn --stack noq
   slowstart compare geo -a cubic+search -a cubic+hystart --cost
   slowstart compare geo -a "Ours=cubic+search:threshold=30" -a Linux=cubic+hystart
   slowstart compare geo lte -n 20 -o paper --format pdf --width 3.3in
@@ -119,6 +120,19 @@ StackChoice = Annotated[
         "virtual machine, in virtual time and reproducible (see: slowstart vm).",
     ),
 ]
+StackChoices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stack",
+        metavar="STACK",
+        show_default=False,
+        help="What runs: simulated, the TCP of this project in virtual time [default]; linux, the "
+        "running kernel's TCP over an emulated path, in real time (root or /dev/net/tun); "
+        "linux-vm, a kernel in a virtual machine, in virtual time (see: slowstart vm); or a QUIC "
+        "stack in virtual time, such as quinn (see: slowstart list stacks). QUIC stacks and "
+        "simulated may stand in one table: repeat the option.",
+    ),
+]
 Cost = Annotated[
     bool,
     typer.Option(
@@ -185,7 +199,7 @@ def compare_paths(
         typer.Option(metavar="TIME", help="Time between the starts of consecutive flows.",
                      show_default=False),
     ] = None,
-    stack: StackChoice = Stack.SIMULATED,
+    stack: StackChoices = None,
     force: Force = False,
     switch_hystart: SwitchHyStart = False,
     threads: Threads = None,
@@ -211,7 +225,26 @@ def compare_paths(
     }
     amount = SIZE if size is None and duration is None else size
     algorithms = algorithm or list(ALGORITHMS)
-    how = How(stack, force, switch_hystart, threads)
+    only, beside = stacks.chosen(stack or [Stack.SIMULATED.value])
+    files = _files(output, links, traffic)
+    report = output is not None and not files
+    if traces and not report:
+        raise InputError("--traces writes files, so it needs a folder, -o DIR")
+    look = _look(formats, width, theme, report=report)
+    if only is None:
+        if files or cost:
+            raise InputError("tables of QUIC stacks have no --cost and no Parquet file: use -o DIR")
+        settings |= {"size": amount, "duration": duration}
+        scenarios, on, own = stacks.scenarios_of(paths, algorithms, beside, settings)
+        several = stacks.Stacks(
+            Stack.SIMULATED, force, switch_hystart, threads, names=tuple(on), own=tuple(own)
+        )
+        notes = stacks.remarks(beside, pacing=pacing)
+        # No additional simulations: they would be of the simulated TCP.
+        plan = Plan(scenarios, report=report, traces=traces, kernel=True, notes=notes)
+        execute(plan, several, as_json, output, quiet, look)
+        return
+    how = How(only, force, switch_hystart, threads)
     scenarios = compare(paths, algorithms, size=amount, duration=duration, **settings)
     compared = [each.resolved["flows"][0]["algorithm"] for each in scenarios[: len(algorithms)]]
     chosen = names(compared, split(algorithms)[1])
@@ -232,11 +265,6 @@ def compare_paths(
         ideals = list(dict.fromkeys(map(ideal, compared)))
         return as_many(compare(paths, ideals, size=smaller or amount, **settings))
 
-    files = _files(output, links, traffic)
-    report = output is not None and not files
-    if traces and not report:
-        raise InputError("--traces writes files, so it needs a folder, -o DIR")
-    look = _look(formats, width, theme, report=report)
     _check_cost(cost, how, files, sized=amount is not None, remedy="give --size, not --duration")
     plan = Plan(
         scenarios,
