@@ -1,8 +1,8 @@
 //! The flows of a run by number: the measured flows, and the open flows of background traffic.
 //!
-//! Numbers of background flows combine [`BACKGROUND`], the slot of the flow's state, and a generation,
-//! which counts how often the slot was reused. A packet that outlives its flow therefore matches no
-//! later flow.
+//! Numbers of background flows combine [`BACKGROUND`], the slot of the flow's state, and a
+//! generation, which counts how often the slot was reused. A packet that outlives its flow
+//! therefore matches no later flow.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! What a run records besides its results: the packets of measured flows at both of their hosts, and
-//! which flows have no capacity point yet.
+//! What a run records besides its results: the packets of measured flows at both of their hosts,
+//! and which flows have no capacity point yet.
 
 use measure::{Limit, PacketKind, PacketRecord, PacketTrace, Vantage};
 use network::Ecn;
@@ -60,8 +60,8 @@ impl Recorder {
         self.unresolved.retain(|&flow| keep(flow));
     }
 
-    /// The packets that were recorded, without flows that left none; `smss` is the full segment of a
-    /// flow.
+    /// The packets that were recorded, without flows that left none; `smss` is the full segment of
+    /// a flow.
     pub fn take_packets(&mut self, smss: impl Fn(u32) -> u16) -> Vec<PacketTrace> {
         let recorded = self.packets.take().unwrap_or_default();
         let numbered = (0..).zip(recorded);
