@@ -21,6 +21,7 @@ from slowstart.report.progress import Meter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slowstart.fidelity.edges import Edge
     from slowstart.fidelity.grid import Case
     from slowstart.fidelity.runner import Job, Store
 
@@ -153,7 +154,7 @@ def validate(
         # enter a user namespace.
         with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
-    from slowstart.fidelity import compare, edges, grid, page, runner
+    from slowstart.fidelity import grid, runner
 
     folder = Path(output)
     _check_folder(folder)
@@ -184,6 +185,67 @@ def validate(
     usable = _usable(chosen[0], named, stack, asked=algorithm is not None)
     cases = [grid.Case(path, each) for path in chosen for each in usable]
     count = runs or (_QUICK_RUNS if quick else _RUNS)
+    _validate_grid(cases, stack, count, folder, quick=quick, as_json=as_json, quiet=quiet)
+
+
+def _validate_grid(
+    cases: Sequence[Case],
+    stack: str,
+    count: int,
+    folder: Path,
+    *,
+    quick: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Runs each case ``count`` times on both stacks, and writes and shows the differences."""
+    from slowstart.fidelity import compare, edges, page, runner
+
+    finished, found = _run(cases, stack, count, folder, quiet=quiet)
+
+    def load(case: Case, which: str) -> list[dict[str, Any]]:
+        return finished[case, which]
+
+    differences = compare.compare(cases, load, stack, found)
+    if not differences:
+        raise RunError(
+            "every run on the kernel failed the emulator's timing self-check on this machine"
+        )
+    left_out = sum(not run["valid"] for case in cases for run in load(case, stack))
+    facts = {
+        "stack": stack,
+        "kernel": runner.kernel_name(stack),
+        "machine": platform.machine(),
+        "paths": len({case.path for case in cases}),
+        "algorithms": list(dict.fromkeys(case.algorithm for case in cases)),
+        "cases": len(cases),
+        "runs": count,
+        "quick": quick,
+        "left_out": left_out,
+        "knife_edges": [
+            {
+                "case": each.case.name,
+                "rates": [1.0, *edges.FACTORS],
+                "exits_s": each.exits_s,
+                "windows": each.windows,
+            }
+            for each in found.values()
+        ],
+    }
+    written = page.write(folder, differences, load, facts)
+    if as_json:
+        document = json.dumps(page.document(differences, facts), indent=2, allow_nan=False)
+        sys.stdout.write(document + "\n")
+    elif not quiet:
+        page.show(differences, left_out, os.path.relpath(written))
+
+
+def _run(
+    cases: Sequence[Case], stack: str, count: int, folder: Path, *, quiet: bool
+) -> tuple[dict[tuple[Case, str], list[dict[str, Any]]], dict[Case, Edge]]:
+    """Makes the missing runs: those of each case on each stack, and the knife edges of cases."""
+    from slowstart.fidelity import edges, runner
+
     older = runner.has_older_receiver(stack)
     jobs = [
         runner.Job(case, each, number, older)
@@ -205,42 +267,7 @@ def validate(
             for which in ("simulated", stack)
         }
         found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0, older)))
-
-    def load(case: Case, which: str) -> list[dict[str, Any]]:
-        return finished[case, which]
-
-    differences = compare.compare(cases, load, stack, found)
-    if not differences:
-        raise RunError(
-            "every run on the kernel failed the emulator's timing self-check on this machine"
-        )
-    left_out = sum(not run["valid"] for case in cases for run in load(case, stack))
-    facts = {
-        "stack": stack,
-        "kernel": runner.kernel_name(stack),
-        "machine": platform.machine(),
-        "paths": len(chosen),
-        "algorithms": usable,
-        "cases": len(cases),
-        "runs": count,
-        "quick": quick,
-        "left_out": left_out,
-        "knife_edges": [
-            {
-                "case": each.case.name,
-                "rates": [1.0, *edges.FACTORS],
-                "exits_s": each.exits_s,
-                "windows": each.windows,
-            }
-            for each in found.values()
-        ],
-    }
-    written = page.write(folder, differences, load, facts)
-    if as_json:
-        document = json.dumps(page.document(differences, facts), indent=2, allow_nan=False)
-        sys.stdout.write(document + "\n")
-    elif not quiet:
-        page.show(differences, left_out, os.path.relpath(written))
+    return finished, found
 
 
 def _usable(path: Any, named: Sequence[str], stack: str, *, asked: bool) -> list[str]:
