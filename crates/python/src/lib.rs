@@ -85,6 +85,7 @@ mod _native {
     use super::look::{look, network_look, probing, topology};
     #[pymodule_export]
     use super::packetdrill::run_script;
+    #[pymodule_export]
     use super::quic::{check_stacks, refusal, run_stacks, stacks};
     #[pymodule_export]
     use super::results::{Result, Table};
