@@ -95,7 +95,11 @@ fn other_value(key: &Key) -> Option<String> {
             };
             format!("'{} B'", value.get())
         }
-        Kind::Time(..) | Kind::Seconds(..) => "'1234 ms'".to_owned(),
+        Kind::Time(_, most) => {
+            let most = most.as_nanos() / 1_000;
+            format!("'{} us'", most.min(1_234_000))
+        }
+        Kind::Seconds(..) => "'1234 ms'".to_owned(),
         Kind::Rate(..) => "'7 Mbit/s'".to_owned(),
         Kind::Share(..) => "'7 %'".to_owned(),
         Kind::Number(..) => "1.25".to_owned(),

@@ -77,7 +77,10 @@ fn transfer(path: &PathModel, name: &str) -> u64 {
     assert_eq!(flow.bytes_acked, SIZE, "{place}");
     let segments = SIZE.div_ceil(1448);
     let first = flow.segments_sent - flow.segments_retransmitted;
-    assert_eq!(first, segments, "{place}");
+    // Where the receive window ends within a segment, the part that fits leaves. Nagle's rule permits
+    // one such part in a round trip.
+    let parts = (flow.fct_s.expect("completed") / path.base_rtt.as_secs_f64()) as u64;
+    assert!((segments..=segments + parts).contains(&first), "{place}");
     let dropped = flow.segments_dropped.expect("a simulated network");
     // Every dropped segment was retransmitted.
     assert!(dropped <= flow.segments_retransmitted, "{place}");
