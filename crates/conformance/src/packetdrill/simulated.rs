@@ -418,7 +418,7 @@ impl Simulated {
         self.receiver.has_ended() && ack.ack == self.receiver.received().get() && ack.ack > 0
     }
 
-    fn next_timer(&self) -> Option<Instant> {
+    pub(super) fn next_timer(&self) -> Option<Instant> {
         let sender = match self.stage {
             Stage::SynSent(_) | Stage::Established => self.sender.poll_timeout(),
             _ => None,
