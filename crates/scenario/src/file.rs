@@ -6,18 +6,18 @@ use network::LinkConfig;
 use units::{Duration, Instant};
 
 use crate::cloud;
-use crate::document::{Document, Table};
+use crate::document::{Document, Item, Table};
 use crate::error::{Error, quoted};
 use crate::flow;
 use crate::hosts;
-use crate::limits::MAX_FLOWS;
+use crate::limits::{MAX_FLOWS, MAX_TRAFFIC};
 use crate::model::{Direction, Flow, Hosts, PathModel, Place, Scenario, Step};
 use crate::path::{PathSpec, names};
-use crate::tables::{FLOW, PATH, SCENARIO};
+use crate::tables::{FLOW, PATH, SCENARIO, TRAFFIC};
 use crate::topology::Network;
 use crate::trace_file::read_text;
 use crate::traffic;
-use crate::{named, presets};
+use crate::{named, presets, standstill};
 
 /// Longest scenario file.
 const MAX_FILE: u64 = 4_000_000;
@@ -255,6 +255,11 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     traffic::settle(others, warm_up.unwrap_or_default(), &mut path)?;
     let flows = flows(&root, &path.hosts, &network)?;
     network.settle(&root, &mut path)?;
+    let traffic = root
+        .get("traffic")
+        .or(table.as_ref().and_then(|table| table.get("traffic")));
+    refuse_standstill(&root, traffic.as_ref(), &path, &flows)?;
+    let flows = flows.into_iter().flatten().collect();
     Ok(Parsed {
         name,
         summary,
@@ -267,18 +272,56 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     })
 }
 
-fn flows(root: &Table<'_>, hosts: &[Hosts], network: &Network) -> Result<Vec<Flow>, Error> {
+/// The flows of each table.
+fn flows(root: &Table<'_>, hosts: &[Hosts], network: &Network) -> Result<Vec<Vec<Flow>>, Error> {
     let Some(item) = root.get("flow") else {
         return Ok(Vec::new());
     };
     let expected = || item.refuse("flows are written as tables [[flow]]");
     let tables = item.as_tables(&FLOW, MAX_FLOWS).ok_or_else(expected)??;
     let mut flows = Vec::new();
+    let mut count = 0;
     for table in &tables {
-        flows.extend(flow::read(table, hosts, network)?);
-        if flows.len() > MAX_FLOWS as usize {
+        let own = flow::read(table, hosts, network)?;
+        count += own.len();
+        if count > MAX_FLOWS as usize {
             return Err(table.refuse(format!("the limit is {MAX_FLOWS} flows")));
         }
+        flows.push(own);
     }
     Ok(flows)
+}
+
+/// Refuses flows and traffic that take no time over the network, whose links are known.
+fn refuse_standstill(
+    root: &Table<'_>,
+    traffic: Option<&Item<'_>>,
+    path: &PathModel,
+    flows: &[Vec<Flow>],
+) -> Result<(), Error> {
+    for (table, flows) in tables(root.get("flow").as_ref(), &FLOW, MAX_FLOWS)?
+        .iter()
+        .zip(flows)
+    {
+        // Its copies have the same ends.
+        if let Some(flow) = flows.first() {
+            let extra = [flow.extra_delay];
+            standstill::refuse(table, path, flow.ends, Direction::Forward, &extra)?;
+        }
+    }
+    let tables = tables(traffic, &TRAFFIC, MAX_TRAFFIC)?;
+    for (table, traffic) in tables.iter().zip(&path.traffic) {
+        let (ends, extra) = (traffic.flow.ends, &traffic.extra_delays);
+        standstill::refuse(table, path, ends, traffic.direction, extra)?;
+    }
+    Ok(())
+}
+
+fn tables<'a>(
+    item: Option<&Item<'a>>,
+    known: &'static tables::Table,
+    most: u32,
+) -> Result<Vec<Table<'a>>, Error> {
+    let tables = item.and_then(|item| item.as_tables(known, most));
+    tables.transpose().map(Option::unwrap_or_default)
 }

@@ -33,6 +33,7 @@ mod quantity;
 mod resolved;
 mod router;
 mod schema;
+mod standstill;
 mod tables;
 mod topology;
 mod trace_file;

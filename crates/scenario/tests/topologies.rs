@@ -374,6 +374,12 @@ fn contradictions_are_refused_at_their_line() {
         "data does not leave the place that it comes from",
     );
     refused(
+        linked(&[link("left", "r2", "")], "to = 'r2'\n"),
+        "f.toml:16:1",
+        "to = \"r2\": the links between left and r2 have neither a rate nor a delay, so the data \
+         would take no time: give one of them a rate or a delay",
+    );
+    refused(
         linked(&[usual()], "to = 'rx'\n"),
         "f.toml:16:1",
         "no table [[hosts]] and no [[node]] has this name; did you mean \"r2\"?",
@@ -474,7 +480,7 @@ fn a_node_or_an_end_of_the_path_may_be_a_proxy() {
     let right = "[[node]]\nname = 'right'\nproxy = {}\n";
     let nodes = "[[node]]\nname = 'r2'\nproxy = { buffer = '100 kB', algorithm = 'hybla', \
                  initial_window = 40, pacing = true }\n[[node]]\nname = 'r3'\n";
-    let links = [link("right", "r2", ""), link("r2", "r3", "")].concat();
+    let links = [link("right", "r2", ""), link("r2", "r3", "delay = '1 ms'")].concat();
     let hosts = "[[hosts]]\nname = 'users'\nat = 'right'\n";
     let flows = [
         "to = 'r3'",
@@ -565,4 +571,74 @@ fn a_wrong_proxy_is_refused_at_its_line() {
         "[[node]]\nname = 'right'\n",
         "this is the name of an end of the path",
     );
+}
+
+/// A rate or a delay anywhere between the ends is enough.
+#[test]
+fn data_that_takes_no_time_is_refused() {
+    let nodes = "[[node]]\nname = 'a'\n[[link]]\nfrom = 'left'\nto = 'a'\n";
+    let hosts = |keys: &str| format!("[[hosts]]\nname = 'h'\nat = 'a'\n{keys}");
+    let web =
+        "[[traffic]]\nkind = 'web'\narrivals = '1 /s'\nmean = '1 kB'\nfrom = 'a'\nto = 'left'\n";
+    let instant = "have neither a rate nor a delay";
+    for (links, ends, is_refused) in [
+        (format!("{PATH}{nodes}"), "to = 'a'\n", true),
+        (format!("{PATH}{nodes}"), "from = 'a'\nto = 'left'\n", true),
+        (format!("{PATH}{nodes}{web}"), "", true),
+        (
+            format!("{PATH}{nodes}"),
+            "to = 'a'\nextra_delay = '1 ns'\n",
+            false,
+        ),
+        (
+            format!("{PATH}{nodes}delay = '1 ns'\n"),
+            "to = 'a'\n",
+            false,
+        ),
+        (
+            format!("{PATH}{nodes}rate = '1 Gbit/s'\n"),
+            "to = 'a'\n",
+            false,
+        ),
+        (
+            format!("{PATH}{nodes}reverse = {{ delay = '1 ns' }}\n"),
+            "to = 'a'\n",
+            false,
+        ),
+        (format!("{PATH}{nodes}"), "from = 'a'\n", false),
+        (
+            format!("{PATH}{nodes}{}", hosts("count = 2\n")),
+            "to = 'h'\n",
+            true,
+        ),
+        (
+            format!("{PATH}{nodes}{}", hosts("delay = ['1 ms', '0 s']\n")),
+            "to = 'h'\n",
+            false,
+        ),
+        (
+            format!(
+                "{PATH}{nodes}{}",
+                hosts("count = 2\ndelay = ['1 ms', '0 s']\n")
+            ),
+            "to = 'h'\n",
+            true,
+        ),
+        (
+            format!("{PATH}{nodes}{}", hosts("rate = '1 Gbit/s'\n")),
+            "to = 'h'\n",
+            false,
+        ),
+        (
+            format!("{PATH}{nodes}{}", hosts("")),
+            "from = 'h'\nto = 'a'\n",
+            true,
+        ),
+    ] {
+        let text = format!("{links}{FLOW}{ends}");
+        match parse(&text) {
+            Err(message) => assert!(is_refused && message.contains(instant), "{message}\n{text}"),
+            Ok(_) => assert!(!is_refused, "accepted:\n{text}"),
+        }
+    }
 }

@@ -36,6 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use scenario::Scenario;
+use units::Instant;
 
 pub use channel::{Channel, ChannelLink};
 pub use look::look;
@@ -83,14 +84,22 @@ pub enum RunError {
     Cancelled,
     /// The threads could not be started.
     Threads,
+    /// Simulated time stood still at this instant: packets pass over routes that take no time.
+    Standstill(Instant),
 }
 
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Cancelled => "the run was cancelled",
-            Self::Threads => "the threads for the runs could not be started",
-        })
+        match self {
+            Self::Cancelled => f.write_str("the run was cancelled"),
+            Self::Threads => f.write_str("the threads for the runs could not be started"),
+            Self::Standstill(at) => write!(
+                f,
+                "simulated time stands still at {} s: packets pass over a route whose links have \
+                 neither a rate nor a delay",
+                at.as_secs_f64()
+            ),
+        }
     }
 }
 
@@ -108,7 +117,7 @@ pub struct Job {
 /// Runs `scenario` once, as run number `run`.
 ///
 /// # Errors
-/// [`RunError::Cancelled`] when `cancel` became true.
+/// [`RunError::Cancelled`] when `cancel` became true, and [`RunError::Standstill`].
 pub fn run(
     scenario: &Scenario,
     run: u32,
@@ -133,7 +142,8 @@ fn workers(requested: usize, jobs: usize, cores: usize) -> usize {
 /// `progress` with the number of finished jobs.
 ///
 /// # Errors
-/// [`RunError::Cancelled`] when `cancel` became true; nothing is returned then.
+/// [`RunError::Cancelled`] when `cancel` became true, and [`RunError::Standstill`]; nothing is
+/// returned then.
 pub fn run_all(
     jobs: &[Job],
     options: &RunOptions,

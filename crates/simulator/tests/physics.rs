@@ -8,9 +8,13 @@
 
 mod common;
 
-use common::{run, run_traced, wired};
-use scenario::{AckPolicy, Flow, Scenario};
-use units::{Bytes, Duration};
+use std::sync::atomic::AtomicBool;
+
+use common::{algorithm, link, run, run_traced, wired};
+use network::{QueueLimit, Service};
+use scenario::{AckPolicy, Flow, PathModel, Scenario};
+use simulator::{RunError, RunOptions};
+use units::{Bytes, Duration, Instant};
 
 struct Identity {
     mbit: u64,
@@ -67,7 +71,7 @@ fn near(what: &str, found: f64, expected: f64) {
 #[test]
 fn slow_start_overshoots_as_the_identities_say() {
     for identity in IDENTITIES {
-        let mut flow = Flow::new(common::algorithm("reno"));
+        let mut flow = Flow::new(algorithm("reno"));
         flow.ack_policy = AckPolicy::EverySegment;
         flow.size = Some(Bytes::new(20_000_000));
         let output = run_traced(
@@ -119,7 +123,7 @@ fn slow_start_overshoots_as_the_identities_say() {
 #[test]
 fn goodput_is_the_rate_less_headers() {
     // 50 Mbit/s with 1448 of 1514 bytes payload: 47.82 Mbit/s.
-    let mut flow = Flow::new(common::algorithm("cubic"));
+    let mut flow = Flow::new(algorithm("cubic"));
     flow.duration = Some(Duration::from_secs(30));
     let output = run_traced(&wired(50, 20, 400), flow);
     let link = &output.result.links[0];
@@ -138,7 +142,7 @@ fn newreno_repairs_one_segment_each_round_trip() {
     // The first flight loses L segments. Repair takes one or two round trips with SACK, and L
     // round trips without.
     let rounds = |sack| {
-        let mut flow = Flow::new(common::algorithm("reno"));
+        let mut flow = Flow::new(algorithm("reno"));
         flow.sack = sack;
         flow.initial_window = 40;
         // The data after the flight causes the duplicate ACKs.
@@ -167,7 +171,7 @@ fn the_kernels_published_hystart_pair() {
     // slow start exited near 516 segments by delay before the fix, and near 632 by the ACK train
     // after it.
     let exit = |name: &str| {
-        let mut flow = Flow::new(common::algorithm(name));
+        let mut flow = Flow::new(algorithm(name));
         flow.size = Some(Bytes::new(20_000_000));
         let output = run_traced(&wired(50, 150, 619), flow);
         let exit = output.result.flows[0]
@@ -206,7 +210,7 @@ fn the_end_of_the_data_is_no_application_limit() {
         let name = format!("cubic+search:version={version},arithmetic=percent");
         let flow = Flow {
             size: Some(Bytes::new(8_000_000)),
-            ..Flow::new(common::algorithm(&name))
+            ..Flow::new(algorithm(&name))
         };
         let output = run_traced(&wired(50, 100, 4 * 413), flow);
         let exit = output.result.flows[0].slow_start_exit.clone();
@@ -224,7 +228,7 @@ fn the_end_of_the_data_is_no_application_limit() {
 /// cumulative ACK stalls meanwhile, although the link is always busy.
 #[test]
 fn throughput_is_measured_during_loss_recovery() {
-    let mut flow = Flow::new(common::algorithm("cubic+standard"));
+    let mut flow = Flow::new(algorithm("cubic+standard"));
     flow.duration = Some(Duration::from_secs(3));
     let output = run_traced(&wired(35, 5, 2_700), flow);
     let flow = &output.result.flows[0];
@@ -240,7 +244,7 @@ fn a_passive_decision_after_the_loss_does_not_count() {
     let run = |buffer| {
         let flow = Flow {
             size: Some(Bytes::new(20_000_000)),
-            ..Flow::new(common::algorithm("cubic+search:passive=true"))
+            ..Flow::new(algorithm("cubic+search:passive=true"))
         };
         let output = run_traced(&wired(50, 100, buffer), flow);
         let flow = &output.result.flows[0];
@@ -295,7 +299,7 @@ fn no_more_segments_are_lost_than_were_sent() {
 #[test]
 fn the_mss_divides_a_transfer() {
     for mss in [88, 536, 1_024, 1_448] {
-        let mut flow = Flow::new(common::algorithm("reno"));
+        let mut flow = Flow::new(algorithm("reno"));
         flow.size = Some(Bytes::new(mss * 200));
         flow.settings.mss = Bytes::new(mss);
         let output = run_traced(&wired(50, 100, 413), flow).result;
@@ -304,4 +308,33 @@ fn the_mss_divides_a_transfer() {
         // Handshake, data, and no retransmission.
         assert_eq!(output.links[0].packets, 202, "MSS {mss}");
     }
+}
+
+/// The reader of files refuses such routes; a path made of links by hand may have one.
+#[test]
+fn a_run_whose_time_stands_still_is_an_error() {
+    let free = |name| {
+        link(
+            name,
+            Service::Unlimited,
+            QueueLimit::Unlimited,
+            Duration::ZERO,
+        )
+    };
+    let path = PathModel::from_links("free", "", free("forward"), free("reverse"));
+    let mut scenario = Scenario::new(path, vec![Flow::new(algorithm("cubic"))]);
+    scenario.duration = Some(Duration::from_secs(1));
+    let error = simulator::run(
+        &scenario,
+        0,
+        &RunOptions::default(),
+        &AtomicBool::new(false),
+    )
+    .expect_err("no time passes");
+    assert_eq!(error, RunError::Standstill(Instant::ZERO));
+    assert_eq!(
+        error.to_string(),
+        "simulated time stands still at 0 s: packets pass over a route whose links have neither a \
+         rate nor a delay"
+    );
 }

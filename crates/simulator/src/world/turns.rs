@@ -343,7 +343,7 @@ impl World<'_> {
         }
         let now = self.now;
         let position = self.turns.position.later(now);
-        // Nobody cancels this turn, so it does not fail.
+        // Its links have delays, and nothing cancels it: it does not fail.
         let _ = self.act_right(position, &AtomicBool::new(false));
         (self.now, self.turns.position) = (now, position);
         self.turns.received = self.turns.received.max(now);
