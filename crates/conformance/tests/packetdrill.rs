@@ -125,7 +125,7 @@ fn what_is_not_in_scope_is_refused_with_its_line() {
         ),
         (
             "",
-            "+0 `sysctl -q net.ipv4.tcp_sack=0`",
+            "+0 `sysctl -q net.ipv4.tcp_sack=0`\n+0 close(4) = 0",
             "changes during the connection",
         ),
         ("", "+0 %{ assert tcpi_busy_time == 0 }%", "tcpi_busy_time"),
