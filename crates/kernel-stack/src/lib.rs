@@ -18,7 +18,7 @@
 //! | `[[traffic]]` whose connections follow a workload | sockets of their own, clients at the receiver's side (`exchanges`); other traffic is refused |
 //! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the run (`kernel::Guest`), or loaded before by an administrator |
 //! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine during the run (`hystart`) |
-//! | `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, `misbehavior`, `mss`, other algorithms | refused |
+//! | `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, `misbehavior`, `tick`, `mss`, other algorithms | refused |
 //!
 //! ## Deviations
 //!

@@ -229,6 +229,11 @@ fn plan_flow(
              queues"
         ));
     }
+    if !flow.tick.is_zero() {
+        return refuse(format!(
+            "flow `{name}`: `tick` is not supported: the kernel has the tick with which it was built"
+        ));
+    }
     if !flow.sack {
         return refuse(format!(
             "flow `{name}`: `sack = false` is not supported: the kernel's flows use SACK"

@@ -196,7 +196,7 @@ impl<'a> FlowState<'a> {
     }
 
     /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn
-    /// if the algorithm draws random numbers.
+    /// if the algorithm draws random numbers, or the hosts have a tick.
     pub fn start(
         &mut self,
         now: Instant,
@@ -227,7 +227,8 @@ impl<'a> FlowState<'a> {
         pool: &mut Pool,
     ) {
         let config = self.config;
-        let seed = if config.algorithm.draws() { seed() } else { 0 };
+        let draws = config.algorithm.draws() || !config.tick.is_zero();
+        let seed = if draws { seed() } else { 0 };
         let mut endpoints = pool.open(config, self.smss.into(), seed);
         if self.sender_side != self.receiver_side {
             endpoints.probe.let_arrivals_lag();

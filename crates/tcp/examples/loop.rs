@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{
+    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
+};
 use units::{Bytes, Duration, Instant, Rate, Transmission};
 
 fn main() {
@@ -61,6 +63,7 @@ fn main() {
         loss_detection: LossDetection::default(),
         byte_counting: true,
         seed: 1,
+        tick: Tick::NONE,
     });
     let mut receiver = Receiver::new(ReceiverConfig {
         receive_buffer: Bytes::new(1 << 30),
@@ -68,6 +71,7 @@ fn main() {
         autotuning: Autotuning::Off,
         ack_policy: AckPolicy::Delayed,
         sack: true,
+        tick: Tick::NONE,
     });
     let mut now = Instant::ZERO;
     let mut data: VecDeque<(Instant, DataSegment)> = VecDeque::new();

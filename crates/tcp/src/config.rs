@@ -4,6 +4,8 @@ use congestion::Algorithm;
 use tables::{Key, Kind, LEAST_RATE, Rules, Wrong, described, words};
 use units::{Bytes, Duration, Rate};
 
+use crate::Tick;
+
 /// The sending side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
@@ -39,6 +41,8 @@ pub struct SenderConfig {
     pub byte_counting: bool,
     /// Seed of the random draws of the congestion control (the phase of BBR's PROBE_BW).
     pub seed: u64,
+    /// The tick of the sending host.
+    pub tick: Tick,
 }
 
 /// How losses are detected, and how a timeout is treated.
@@ -70,6 +74,8 @@ pub struct ReceiverConfig {
     pub ack_policy: AckPolicy,
     /// Whether the peer permitted SACK.
     pub sack: bool,
+    /// The tick of the receiving host.
+    pub tick: Tick,
 }
 
 /// How the receive buffer grows with received data (dynamic right-sizing).

@@ -17,8 +17,9 @@
 //!
 //! ## Deviations
 //!
-//! - Timers are exact. Linux rounds the delayed ACK up to its tick, and lets the SACK compression
-//!   timer slip by up to 100 us.
+//! - Timers are exact unless the configuration has a [`Tick`]. With it, the delayed ACK and the
+//!   SYN-ACK count in ticks; the ATO is not rounded. Linux lets the SACK compression timer slip by up
+//!   to 100 us.
 //! - In a one-way transfer, the SYN-ACK has no retransmission timer of its own; the sender
 //!   retransmits the SYN and gets an answer.
 //! - In a one-way transfer, the FIN is acknowledged at once: the application closes its side, and
@@ -48,7 +49,7 @@ use units::{Bytes, Duration, Instant};
 use crate::range_set::RangeSet;
 use crate::rtt::{RTO_INITIAL, RTO_MIN, RttEstimator, back_off};
 use crate::segment::{AckSegment, DataSegment};
-use crate::{AckPolicy, ReceiverConfig};
+use crate::{AckPolicy, ReceiverConfig, Tick};
 use echo::Echo;
 pub use fast_path::PlainAck;
 use misbehavior::Aside;
@@ -108,6 +109,7 @@ struct Pending {
 #[cfg_attr(test, derive(PartialEq, Eq))]
 pub struct Receiver {
     policy: AckPolicy,
+    tick: Tick,
     sack: bool,
     compression: bool,
     rcv_nxt: u64,
@@ -177,6 +179,7 @@ impl Receiver {
         );
         Self {
             policy: config.ack_policy,
+            tick: config.tick,
             sack: config.sack,
             compression: config.sack,
             rcv_nxt: 0,
@@ -530,7 +533,8 @@ impl Receiver {
         self.syn_acks += 1;
         self.syn_ack_sent = Some(now);
         if self.awaits_third {
-            self.delayed_ack_at = now + back_off(RTO_INITIAL, self.syn_acks - 1);
+            let timeout = back_off(RTO_INITIAL, self.syn_acks - 1);
+            self.delayed_ack_at = self.tick.expiry(now, timeout);
         }
         AckSegment {
             ack: self.rcv_nxt,

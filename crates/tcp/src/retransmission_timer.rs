@@ -8,6 +8,7 @@
 
 use units::{Duration, Instant};
 
+use crate::Tick;
 use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RTO_MIN, back_off};
 use crate::tlp::rto_left;
 
@@ -28,6 +29,7 @@ pub(crate) enum Timer {
 /// The timer and the RTO.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetransmissionTimer {
+    tick: Tick,
     armed: Option<(Instant, Timer)>,
     /// The timeout, back-off included.
     rto: Duration,
@@ -38,8 +40,9 @@ pub(crate) struct RetransmissionTimer {
 }
 
 impl RetransmissionTimer {
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(tick: Tick) -> Self {
         Self {
+            tick,
             armed: None,
             rto: RTO_INITIAL,
             backoff: 0,
@@ -69,9 +72,15 @@ impl RetransmissionTimer {
         self.armed.is_some_and(|(_, timer)| timer == wanted)
     }
 
+    /// Arms the timer for `delay` after `start` or, if that has passed, after `now`.
     #[inline]
-    pub(crate) const fn arm(&mut self, at: Instant, timer: Timer) {
-        self.armed = Some((at, timer));
+    pub(crate) fn arm(&mut self, now: Instant, start: Instant, delay: Duration, timer: Timer) {
+        self.armed = Some((self.tick.expiry_from(now, start, delay), timer));
+    }
+
+    /// Another use of the timer has just ended, so that [`Self::rto_from`] counts from the head.
+    pub(crate) const fn was_for(&mut self, now: Instant, timer: Timer) {
+        self.armed = Some((now, timer));
     }
 
     #[inline]
@@ -89,7 +98,7 @@ impl RetransmissionTimer {
     /// Sets the timeout to `rto`, and starts it.
     pub(crate) fn start(&mut self, now: Instant, rto: Duration) {
         self.rto = rto;
-        self.arm(now + rto, Timer::Retransmission);
+        self.arm(now, now, rto, Timer::Retransmission);
     }
 
     /// The handshake is over. The timeout is [`RTO_FALLBACK`] until there is an RTT sample.
@@ -100,10 +109,11 @@ impl RetransmissionTimer {
         self.retransmits = 0;
     }
 
-    /// An RTT sample gives the timeout `rto` and ends the back-off (RFC 6298, section 5).
+    /// An RTT sample gives the timeout `rto` and ends the back-off (RFC 6298, section 5). Linux counts
+    /// it in ticks (`icsk_rto`).
     #[inline]
     pub(crate) const fn on_sample(&mut self, rto: Duration) {
-        self.rto = rto;
+        self.rto = self.tick.round_up(rto);
         self.backoff = 0;
     }
 
@@ -149,7 +159,7 @@ impl RetransmissionTimer {
     /// Linux `tcp_probe0_when`: arms the timer for the next probe of a closed window.
     pub(crate) fn arm_window_probe(&mut self, now: Instant) {
         let delay = back_off(self.rto.max(RTO_MIN), self.backoff);
-        self.arm(now + delay, Timer::WindowProbe);
+        self.arm(now, now, delay, Timer::WindowProbe);
     }
 
     /// A window probe leaves: the next one waits twice as long.
@@ -178,7 +188,7 @@ mod tests {
 
     #[test]
     fn timeouts_double_until_a_sample_and_stop_at_the_largest() {
-        let mut timer = RetransmissionTimer::new();
+        let mut timer = RetransmissionTimer::new(Tick::NONE);
         timer.on_established();
         timer.on_sample(Duration::from_millis(300));
         timer.on_timeout(at(0));
@@ -200,7 +210,7 @@ mod tests {
 
     #[test]
     fn syn_timeouts_double_after_the_fourth() {
-        let mut timer = RetransmissionTimer::new();
+        let mut timer = RetransmissionTimer::new(Tick::NONE);
         for (count, seconds) in [(1, 1), (4, 1), (5, 2), (6, 4)] {
             timer.on_syn_timeout(at(0), count);
             assert_eq!(timer.expires_at(), Some(at(seconds * 1_000)));
@@ -209,17 +219,22 @@ mod tests {
 
     #[test]
     fn the_rto_counts_from_the_head_after_another_timer() {
-        let mut timer = RetransmissionTimer::new();
+        let mut timer = RetransmissionTimer::new(Tick::NONE);
         timer.on_sample(Duration::from_millis(300));
         assert_eq!(timer.rto_from(at(100), at(0)), Duration::from_millis(300));
-        timer.arm(at(150), Timer::LossProbe);
+        timer.arm(
+            at(100),
+            at(100),
+            Duration::from_millis(50),
+            Timer::LossProbe,
+        );
         assert_eq!(timer.rto_from(at(100), at(0)), Duration::from_millis(200));
         assert_eq!(timer.rto_from(at(400), at(0)), SOONEST);
     }
 
     #[test]
     fn window_probes_back_off_until_the_window_opens() {
-        let mut timer = RetransmissionTimer::new();
+        let mut timer = RetransmissionTimer::new(Tick::NONE);
         timer.on_sample(Duration::from_millis(300));
         timer.arm_window_probe(at(0));
         assert_eq!(timer.expire(at(299)), None);
@@ -230,8 +245,23 @@ mod tests {
         timer.on_window_open();
         assert!(!timer.is_armed());
         // The opening of the window leaves a timer with another purpose armed.
-        timer.arm(at(1_000), Timer::Retransmission);
+        timer.start(at(300), Duration::from_millis(700));
         timer.on_window_open();
         assert!(timer.is_armed_for(Timer::Retransmission));
+    }
+
+    #[test]
+    fn with_ticks_the_timeout_is_rounded_and_each_expiry_is_that_of_the_wheel() {
+        let tick = Tick::new(Duration::from_millis(4), 3);
+        let mut timer = RetransmissionTimer::new(tick);
+        timer.on_sample(Duration::from_micros(229_500));
+        assert_eq!(timer.rto(), Duration::from_millis(232));
+        timer.on_timeout(at(0));
+        let twice = Duration::from_millis(464);
+        assert_eq!(timer.rto(), twice);
+        assert_eq!(timer.expires_at(), Some(tick.expiry(at(0), twice)));
+        // 464 ms are 116 ticks, so the timer fires up to 8 ticks late.
+        let late = timer.expires_at().unwrap().saturating_since(at(464));
+        assert!(late > Duration::ZERO && late <= Duration::from_millis(36));
     }
 }

@@ -8,7 +8,7 @@
 //! ## Deviations
 //!
 //! - Linux rounds the timeout up to its timer tick (1, 4 or 10 ms). Here the timeout is exact to
-//!   the microsecond, as if the tick were one.
+//!   the microsecond, as if the tick were one; [`Tick`](crate::Tick) rounds it where a host has one.
 //! - RFC 6298 weighs falling samples differently, decays the variance with each sample, and has a
 //!   floor of one second on the whole timeout. [`RttEstimator::rfc6298`] implements that form.
 

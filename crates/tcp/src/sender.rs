@@ -11,8 +11,9 @@
 //!
 //! ## Deviations
 //!
-//! - Timers are exact; Linux rounds them to its tick. Round-trip times are in nanoseconds until the
-//!   estimator takes them in microseconds.
+//! - Timers are exact unless the configuration has a [`Tick`](crate::Tick). With it, the timer counts
+//!   in ticks; the times by which idle time and the use of the window are judged remain exact.
+//!   Round-trip times are in nanoseconds until the estimator takes them in microseconds.
 //! - A segment has left once it is handed out, and the send buffer never limits. With
 //!   `small_queue`, the caller reports the bytes of IP queued in the sender's device
 //!   ([`Sender::handle_queued`]); Linux counts memory.
@@ -82,7 +83,7 @@ use crate::stream::Stream;
 use crate::tlp::Tlp;
 use crate::undo::Undo;
 use crate::validation::Validation;
-use crate::{LossDetection, SenderConfig};
+use crate::{LossDetection, SenderConfig, Tick};
 
 use fack::Suspicion;
 use frto::Frto;
@@ -172,6 +173,7 @@ struct Settings {
     byte_counting: bool,
     rto_min: Duration,
     seed: u64,
+    tick: Tick,
 }
 
 impl Settings {
@@ -193,6 +195,7 @@ impl Settings {
             byte_counting: config.byte_counting,
             rto_min: config.rto_min,
             seed: config.seed,
+            tick: config.tick,
         }
     }
 
@@ -264,7 +267,7 @@ impl Sender {
             partial_acks: PartialAcks::default(),
             rate: RateEstimator::default(),
             rtt: RoundTrip::new(config.rto_min),
-            timer: RetransmissionTimer::new(),
+            timer: RetransmissionTimer::new(config.tick),
             handshake: Handshake::new(),
             phase: Phase::Open,
             snd_una: 0,

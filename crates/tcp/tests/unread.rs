@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use congestion::Algorithm;
 use proptest::prelude::*;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{
+    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
+};
 use units::{Bytes, Duration, Instant};
 
 const MSS: u64 = 1448;
@@ -29,6 +31,7 @@ fn sender_config(algorithm: &str) -> SenderConfig {
         loss_detection: LossDetection::default(),
         byte_counting: true,
         seed: 1,
+        tick: Tick::NONE,
     }
 }
 
@@ -40,6 +43,7 @@ fn receiver_config(buffer: u64, autotuning: Autotuning) -> ReceiverConfig {
         autotuning,
         ack_policy: AckPolicy::Delayed,
         sack: true,
+        tick: Tick::NONE,
     }
 }
 

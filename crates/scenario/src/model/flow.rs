@@ -34,6 +34,8 @@ pub struct Flow {
     pub ends: Ends,
 }
 
+/// The tick of Linux with 100 Hz.
+const LONGEST_TICK: Duration = Duration::from_millis(10);
 const WINDOW: Kind = Kind::Size(RECEIVE_BUFFER.0, RECEIVE_BUFFER.1);
 
 described! {
@@ -91,6 +93,10 @@ described! {
         /// SACKed is retransmitted; a spurious timeout leads to a reduction).
         loss_detection: LossDetection = LossDetection::Rack
             => Key::of(Kind::Words(LossDetection::WORDS));
+        /// The tick of both hosts, in which Linux counts timers: 4 ms with 250 Hz, 1 ms with 1000 Hz.
+        /// The phase of each host is drawn. Zero makes timers exact.
+        tick: Duration = Duration::ZERO
+            => Key::of(Kind::Time(Duration::ZERO, LONGEST_TICK));
         /// Whether an ACK increases the window for all bytes that it acknowledges (Linux since
         /// 4.0), or for one segment, as before.
         byte_counting: bool = true => Key::of(Kind::Switch);

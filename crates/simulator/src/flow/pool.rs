@@ -1,7 +1,7 @@
 //! The memory of connections, and the settings of new ones.
 
 use scenario::Flow;
-use tcp::{ReceiverConfig, SenderConfig};
+use tcp::{ReceiverConfig, SenderConfig, Tick};
 use units::Duration;
 
 use super::Endpoints;
@@ -21,7 +21,7 @@ impl Pool {
     /// The endpoints of a new connection.
     pub(super) fn open(&mut self, config: &Flow, smss: u32, seed: u64) -> Box<Endpoints> {
         let sender = sender_config(config, smss, seed);
-        let receiver = receiver_config(config);
+        let receiver = receiver_config(config, seed);
         match self.closed.pop() {
             Some(mut endpoints) => {
                 endpoints.renew(&sender, receiver);
@@ -52,15 +52,18 @@ fn sender_config(config: &Flow, smss: u32, seed: u64) -> SenderConfig {
         loss_detection: config.loss_detection,
         byte_counting: config.byte_counting,
         seed,
+        tick: Tick::new(config.tick, seed),
     }
 }
 
-fn receiver_config(config: &Flow) -> ReceiverConfig {
+fn receiver_config(config: &Flow, seed: u64) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: config.receive_buffer,
         initial_window: config.syn_window.min(config.receive_buffer),
         autotuning: config.autotuning,
         ack_policy: config.ack_policy,
         sack: config.sack,
+        // Another host, with a phase of its own.
+        tick: Tick::new(config.tick, !seed),
     }
 }

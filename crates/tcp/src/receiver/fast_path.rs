@@ -128,7 +128,7 @@ impl Receiver {
             return;
         }
         if self.delayed_ack_at == Instant::MAX && self.ato == ATO_MIN {
-            self.delayed_ack_at = now + ATO_MIN;
+            self.delayed_ack_at = self.tick.expiry(now, ATO_MIN);
         } else {
             self.delay_ack(now);
         }

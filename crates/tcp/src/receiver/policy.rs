@@ -14,8 +14,10 @@ pub(super) const QUICK_ACKS: u32 = 16;
 const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ / 25.
 pub(super) const ATO_MIN: Duration = Duration::from_millis(40);
-/// Bound of the delayed ACK: `TCP_DELACK_MAX` (HZ / 5), less a tick because of `rto_min`.
-pub(super) const DELAYED_ACK_MAX: Duration = Duration::from_millis(199);
+/// `TCP_DELACK_MAX`: HZ / 5.
+const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
+/// The shortest tick of Linux, with 1,000 Hz.
+const SHORTEST_TICK: Duration = Duration::from_millis(1);
 /// Duplicate ACKs before SACK compression begins (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED_DUPLICATES: u32 = 3;
 /// Largest delay of a compressed ACK (`tcp_comp_sack_delay_ns`).
@@ -139,9 +141,11 @@ impl Receiver {
     /// `tcp_send_delayed_ack`.
     pub(super) fn delay_ack(&mut self, now: Instant) {
         let mut ato = self.ato;
+        // Less a tick, so that the ACK precedes a timeout of `rto_min` (`tcp_delack_max`).
+        let longest = DELAYED_ACK_MAX.saturating_sub(self.tick.length().max(SHORTEST_TICK));
         if ato > ATO_MIN {
             let most = if self.pending.pushed || self.is_interactive() {
-                DELAYED_ACK_MAX
+                longest
             } else {
                 Duration::from_millis(500)
             };
@@ -151,13 +155,13 @@ impl Receiver {
                     .map_or(most, |srtt| srtt.max(ATO_MIN).min(most)),
             );
         }
-        ato = ato.min(DELAYED_ACK_MAX);
+        ato = ato.min(longest);
         if self.delayed_ack_at == Instant::MAX {
-            self.delayed_ack_at = now + ato;
-        } else if self.delayed_ack_at <= now + ato / 4 {
+            self.delayed_ack_at = self.tick.expiry(now, ato);
+        } else if self.delayed_ack_at <= self.tick.expiry(now, self.tick.round_down(ato / 4)) {
             self.pending.now = true;
         } else {
-            self.delayed_ack_at = self.delayed_ack_at.min(now + ato);
+            self.delayed_ack_at = self.delayed_ack_at.min(self.tick.expiry(now, ato));
         }
     }
 

@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::segment::DataSegment;
-    use crate::{AckPolicy, Autotuning, ReceiverConfig};
+    use crate::{AckPolicy, Autotuning, ReceiverConfig, Tick};
 
     const MSS: u64 = 1_448;
     const RTT: Duration = Duration::from_millis(200);
@@ -171,6 +171,7 @@ mod tests {
                 autotuning: Autotuning::Off,
                 ack_policy: AckPolicy::Delayed,
                 sack: true,
+                tick: Tick::NONE,
             });
             if thin {
                 receiver.thin_acks();

@@ -291,7 +291,8 @@ impl Sender {
         facts.newly_lost += found.lost;
         facts.retransmission_lost |= found.retransmission;
         if let Some(wait) = found.wait {
-            self.timer.arm(now + wait + TIMER_SLACK, Timer::Reordering);
+            let delay = wait + TIMER_SLACK;
+            self.timer.arm(now, now, delay, Timer::Reordering);
             facts.sets_timer = false;
         }
     }

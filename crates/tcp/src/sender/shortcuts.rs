@@ -14,7 +14,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::Sender;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
-use crate::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, SenderConfig};
+use crate::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, SenderConfig, Tick};
 
 impl Sender {
     /// All that it holds, but for what only one of the two senders has on purpose.
@@ -109,6 +109,7 @@ impl Pair {
                 autotuning: Autotuning::Current,
                 ack_policy: case.policy,
                 sack: case.config.sack,
+                tick: case.config.tick,
             }),
             random: Random(case.seed),
             case,
@@ -391,6 +392,10 @@ fn config() -> impl Strategy<Value = SenderConfig> {
                     },
                     byte_counting,
                     seed,
+                    tick: Tick::new(
+                        Duration::from_millis([0, 0, 1, 4][seed as usize / 2 % 4]),
+                        seed,
+                    ),
                 }
             },
         )
@@ -490,6 +495,7 @@ fn ordinary_connections_take_the_shortcuts() {
             loss_detection: LossDetection::Rack,
             byte_counting: true,
             seed: 1,
+            tick: Tick::NONE,
         };
         let case = Case {
             config,

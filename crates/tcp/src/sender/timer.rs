@@ -38,7 +38,7 @@ impl Sender {
 
     /// Linux `tcp_reset_xmit_timer`: the delay counts from when the pacer permits the next burst.
     pub(super) fn arm_after_pacing(&mut self, now: Instant, delay: Duration, timer: Timer) {
-        self.timer.arm(self.pacer.earliest(now) + delay, timer);
+        self.timer.arm(now, self.pacer.earliest(now), delay, timer);
     }
 
     /// Linux `tcp_rearm_rto`: from `now`, less the time that passed under another timer.
@@ -167,14 +167,14 @@ impl Sender {
             self.repair.allow(Retransmit::Lost);
         }
         // The next ACK checks the remaining segments; the RTO continues as before.
-        self.timer.arm(now, Timer::Reordering);
+        self.timer.was_for(now, Timer::Reordering);
         self.rearm_rto(now);
     }
 
     /// Linux `tcp_send_loss_probe`.
     fn on_probe_timeout(&mut self, now: Instant) {
         if self.tlp.is_in_flight() || self.board.is_empty() {
-            self.timer.arm(now, Timer::LossProbe);
+            self.timer.was_for(now, Timer::LossProbe);
             self.rearm_rto(now);
             return;
         }

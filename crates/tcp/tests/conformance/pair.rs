@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use congestion::{Algorithm, Phase};
 use tcp::segment::{AckSegment, DataSegment, Segment};
-use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{
+    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
+};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// The fate of a data segment on the path.
@@ -52,6 +54,7 @@ fn sender(algorithm: &str) -> SenderConfig {
         loss_detection: LossDetection::default(),
         byte_counting: true,
         seed: 1,
+        tick: Tick::NONE,
     }
 }
 
@@ -63,6 +66,7 @@ fn receiver(buffer: u64) -> ReceiverConfig {
         autotuning: Autotuning::Off,
         ack_policy: AckPolicy::Delayed,
         sack: true,
+        tick: Tick::NONE,
     }
 }
 

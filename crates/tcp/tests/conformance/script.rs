@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use congestion::{Algorithm, Phase};
 use tcp::segment::{AckSegment, SackBlocks};
-use tcp::{LossDetection, Sender, SenderConfig};
+use tcp::{LossDetection, Sender, SenderConfig, Tick};
 use units::{Bytes, Duration, Instant};
 
 /// How a script begins. The defaults are common to the packetdrill scripts.
@@ -85,6 +85,7 @@ impl Script {
             loss_detection: LossDetection::default(),
             byte_counting: true,
             seed: 1,
+            tick: Tick::NONE,
         };
         let mut sender = Sender::new(config);
         let start = Instant::from_millis(1);

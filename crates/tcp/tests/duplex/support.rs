@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{
+    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
+};
 use units::{Bytes, Duration, Instant};
 
 pub fn sender_config(algorithm: &str) -> SenderConfig {
@@ -23,6 +25,7 @@ pub fn sender_config(algorithm: &str) -> SenderConfig {
         loss_detection: LossDetection::default(),
         byte_counting: true,
         seed: 1,
+        tick: Tick::NONE,
     }
 }
 
@@ -33,6 +36,7 @@ pub const fn receiver_config(sack: bool) -> ReceiverConfig {
         autotuning: Autotuning::Current,
         ack_policy: AckPolicy::Delayed,
         sack,
+        tick: Tick::NONE,
     }
 }
 

@@ -3,7 +3,7 @@
 //! The path has an RTT of 100 ms and no rate to speak of, so that a round trip is one burst. The
 //! SYN-ACK arrives at 100 ms; the ACKs of round `n` arrive at `100 (n + 1)` ms.
 
-use tcp::{AckPolicy, Autotuning, Misbehavior, Receiver, ReceiverConfig, SenderConfig};
+use tcp::{AckPolicy, Autotuning, Misbehavior, Receiver, ReceiverConfig, SenderConfig, Tick};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::support::{Faults, MSS, Path, config, ms};
@@ -30,6 +30,7 @@ fn path(config: SenderConfig, misbehavior: Misbehavior) -> Path {
         autotuning: Autotuning::Off,
         ack_policy: AckPolicy::EverySegment,
         sack: config.sack,
+        tick: Tick::NONE,
     });
     if misbehavior != COMPLIES {
         path.receiver.misbehave(misbehavior);

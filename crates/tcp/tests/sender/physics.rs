@@ -6,7 +6,7 @@
 //! a full buffer. Until then, B + BDP packets are dropped. An independent simulation that begins
 //! with the SYN gave the times (docs/reference/sources.md, "Common rules").
 
-use tcp::{AckPolicy, Autotuning, Receiver, ReceiverConfig};
+use tcp::{AckPolicy, Autotuning, Receiver, ReceiverConfig, Tick};
 use units::{Bytes, Duration, Instant};
 
 use super::support::{Faults, Path, config};
@@ -47,6 +47,7 @@ fn first_drop_detection_and_number_of_drops() {
             autotuning: Autotuning::Off,
             ack_policy: AckPolicy::EverySegment,
             sack: true,
+            tick: Tick::NONE,
         });
         path.buffer = buffer;
         path.packet_time = Duration::from_nanos(1514 * 8_000 / rate);

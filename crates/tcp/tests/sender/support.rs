@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment, SackBlocks};
-use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{
+    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
+};
 use units::{Bytes, Duration, Instant};
 
 /// Segment size of the scripted tests, chosen for readability.
@@ -27,6 +29,7 @@ pub fn config(algorithm: &str) -> SenderConfig {
         loss_detection: LossDetection::default(),
         byte_counting: true,
         seed: 1,
+        tick: Tick::NONE,
     }
 }
 
@@ -210,6 +213,7 @@ impl Path {
                 autotuning: Autotuning::Current,
                 ack_policy: policy,
                 sack: config.sack,
+                tick: Tick::NONE,
             }),
             sender: Sender::new(config),
             now: Instant::ZERO,

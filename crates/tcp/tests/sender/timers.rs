@@ -213,6 +213,40 @@ fn a_tail_loss_probe_after_two_round_trips_then_timeouts_that_double() {
     assert_eq!(script.sender.phase(), Phase::Loss);
 }
 
+/// The same with 250 Hz, tick zero at time zero: the data leaves in tick 25. PTO: 51 ticks, fires
+/// one tick after 25 + 51. RTO: 75 ticks; 77 + 75 lies in the 19th group of eight, and the timer fires
+/// with tick 160. It doubles: 160 + 150 (fires with tick 312), 312 + 300 (616), and in groups of 64
+/// 616 + 600 (1280).
+#[test]
+fn with_ticks_a_timer_fires_as_the_wheel_of_linux_does() {
+    let tick = tcp::Tick::with_phase(Duration::from_millis(4), Duration::ZERO);
+    let mut script = Script::established(
+        tcp::SenderConfig {
+            tick,
+            ..config("cubic")
+        },
+        100,
+    );
+    script.write(10 * MSS);
+    assert_eq!(
+        script.run_to(ms(6_000)),
+        [77, 160, 312, 616, 1_280]
+            .map(|number| number * 4)
+            .into_iter()
+            .zip([9, 0, 0, 0, 0])
+            .collect::<Vec<_>>()
+    );
+    // 101 ms + 4 * 50.5 ms = 303 ms are 76 ticks.
+    let script = Script::established(
+        tcp::SenderConfig {
+            tick,
+            ..config("cubic")
+        },
+        101,
+    );
+    assert_eq!(script.sender.rto(), Duration::from_millis(304));
+}
+
 #[test]
 fn the_probe_of_a_single_segment_waits_for_the_delayed_ack() {
     // 2 * 100 + 200 = 400 ms, capped by the RTO of 300 ms.

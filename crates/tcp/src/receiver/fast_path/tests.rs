@@ -9,7 +9,7 @@ use units::{Bytes, Duration};
 
 use super::*;
 use crate::segment::{AckSegment, DataSegment};
-use crate::{Autotuning, ReceiverConfig};
+use crate::{Autotuning, ReceiverConfig, Tick};
 
 /// One call, or a run of similar ones. Sizes are in full segments, positions relative to `rcv_nxt`.
 #[derive(Clone, Debug)]
@@ -228,6 +228,10 @@ fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
                     AckPolicy::Delayed
                 },
                 sack,
+                tick: Tick::new(
+                    Duration::from_millis([0, 1, 4, 10][buffer as usize % 4]),
+                    buffer,
+                ),
             };
             (config, mss)
         },
@@ -477,6 +481,7 @@ fn the_fast_path_is_taken() {
                 autotuning,
                 ack_policy,
                 sack: true,
+                tick: Tick::NONE,
             };
             let mut pair = Pair::new(config, 1448, 0);
             pair.step(&Step::Run {
