@@ -269,10 +269,11 @@ pub(crate) fn run_script_on_kernel(
 ) -> PyResult<Run> {
     let mut outcome = None;
     for _ in 0..TRIES {
-        let done =
-            kernel_stack::with_kernel(script, algorithm, |stack| run(script, stack, tolerance))
-                .map_err(|error| stack_error(&error))?
-                .map_err(errors::input)?;
+        let done = kernel_stack::with_kernel(script, algorithm, false, |stack| {
+            run(script, stack, tolerance)
+        })
+        .map_err(|error| stack_error(&error))?
+        .map_err(errors::input)?;
         let passed = done.difference.is_none();
         outcome = Some(done);
         if passed {
@@ -287,11 +288,12 @@ const SHRINKINGS: usize = 24;
 
 /// Both stacks' recordings of a stream: the simulation's and the kernel's.
 fn record_both(script: &Script) -> PyResult<(Vec<Step>, Vec<Step>)> {
-    let mut simulated = Simulated::new(script, None).map_err(errors::run)?;
+    let mut simulated = Simulated::new(script, None, kernel_stack::tick()).map_err(errors::run)?;
     let ours = stream::replay(script, &mut simulated).map_err(errors::run)?;
-    let theirs = kernel_stack::with_kernel(script, None, |stack| stream::replay(script, stack))
-        .map_err(|error| stack_error(&error))?
-        .map_err(errors::run)?;
+    let theirs =
+        kernel_stack::with_kernel(script, None, true, |stack| stream::replay(script, stack))
+            .map_err(|error| stack_error(&error))?
+            .map_err(errors::run)?;
     Ok((ours, theirs))
 }
 
@@ -313,7 +315,7 @@ fn confirmed(script: &Script) -> PyResult<Option<(usize, String, Vec<Step>)>> {
 #[pyfunction]
 pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -> PyResult<String> {
     py.detach(|| {
-        let script = stream::stream(profile, seed).map_err(errors::input)?;
+        let script = stream::stream(profile, seed, kernel_stack::tick()).map_err(errors::input)?;
         let found = confirmed(&script)?;
         let mut report = json!({
             "profile": profile,

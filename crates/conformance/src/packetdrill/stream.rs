@@ -88,11 +88,11 @@ impl Random {
     }
 }
 
-/// The stream of `profile` and `seed`.
+/// The stream of `profile` and `seed`, for hosts with timers of `tick`.
 ///
 /// # Errors
 /// There is no such profile.
-pub fn stream(profile: &str, seed: u64) -> Result<Script, String> {
+pub fn stream(profile: &str, seed: u64, tick: Duration) -> Result<Script, String> {
     if !PROFILES.contains(&profile) {
         return Err(format!("there is no profile `{profile}` of streams"));
     }
@@ -112,7 +112,7 @@ pub fn stream(profile: &str, seed: u64) -> Result<Script, String> {
         events: Vec::new(),
         notes: Vec::new(),
     };
-    let host = Simulated::new(&script, None)?;
+    let host = Simulated::new(&script, None, tick)?;
     let loss = random.one_of(&[0, 1, 3, 5, 10, 20, 30]);
     let peer = Peer {
         rtt: random.one_of(&[20, 40, 60, 100, 200]),
