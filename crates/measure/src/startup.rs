@@ -179,7 +179,11 @@ impl StartupProbe {
         if self.exit.is_none() && snd_una >= self.round_end {
             let (began, before) = self.round;
             if self.round_trips > 0 {
-                let rate = bits_per_second(delivered - before, now.saturating_since(began));
+                let rate = bits_per_second(
+                    // A receiver may discard what it SACKed.
+                    delivered.saturating_sub(before),
+                    now.saturating_since(began),
+                );
                 self.delivered_bps = rate.or(self.delivered_bps);
             }
             self.round = (now, delivered);
@@ -208,7 +212,7 @@ impl StartupProbe {
             return;
         }
         let carried = capacity.bytes_in(elapsed).get();
-        if (delivered - before).saturating_mul(100) >= carried.saturating_mul(NEAR) {
+        if delivered.saturating_sub(before).saturating_mul(100) >= carried.saturating_mul(NEAR) {
             self.near_capacity = Some(now);
         }
         self.interval = Some((now, delivered));

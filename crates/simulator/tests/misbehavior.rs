@@ -73,3 +73,40 @@ fn stretched_acks_slow_a_sender_that_counts_acks() {
     let naive = slower("reno+abc:count=acks");
     assert!(naive > 1.8, "{naive}");
 }
+
+/// What a start-up delivered is payload, each byte once: never more than the transfer, although the
+/// sender counts the 2 bytes as a segment, and duplicate ACKs without SACK as data.
+#[test]
+fn a_start_up_delivers_no_more_than_the_transfer() {
+    let lossy = "size = '1 MB'\nsack = false\nack_policy = 'every-segment'";
+    for (loss, keys, size) in [
+        (0, "size = '2 B'", 2),
+        (2, lossy, 1_000_000),
+        (2, "size = '1 MB'", 1_000_000),
+        (
+            0,
+            "size = '1 MB'\nsack = false\nmisbehavior = { duplicate = 2 }",
+            1_000_000,
+        ),
+    ] {
+        let text = format!(
+            "path = {{ rate = '50 Mbit/s', rtt = '50 ms', loss = '{loss} %' }}
+             [[flow]]
+             algorithm = 'cubic'
+             {keys}"
+        );
+        let mut scenario = Scenario::parse(&text, "f.toml", Path::new("")).expect("a scenario");
+        for seed in 1..4 {
+            scenario.seed = seed;
+            let flow = run(&scenario, false).result.flows.remove(0);
+            let startup = flow.startup.as_ref().expect("simulated");
+            for delivered in [startup.delivered_1s_bytes, startup.delivered_10s_bytes] {
+                assert!(
+                    delivered.is_some_and(|bytes| bytes <= size),
+                    "{delivered:?}: {keys}"
+                );
+            }
+            assert!(loss > 0 || startup.delivered_10s_bytes == Some(size));
+        }
+    }
+}

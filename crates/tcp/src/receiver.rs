@@ -48,7 +48,7 @@ use units::{Bytes, Duration, Instant};
 
 use crate::range_set::RangeSet;
 use crate::rtt::{RTO_INITIAL, RTO_MIN, RttEstimator, back_off};
-use crate::segment::{AckSegment, DataSegment};
+use crate::segment::{AckSegment, DataSegment, MAX_SACK_BLOCKS, SACK_BLOCKS_WITH_TIMESTAMPS};
 use crate::{AckPolicy, ReceiverConfig, Tick};
 use echo::Echo;
 pub use fast_path::PlainAck;
@@ -359,6 +359,8 @@ impl Receiver {
             self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
         }
         let end = segment.end();
+        // Linux takes a FIN although no memory is left, and reports that at once.
+        self.pending.immediate |= segment.is_bare_fin() && self.is_full();
         self.rcv_nxt = end;
         if segment.is_bare_fin() {
             self.pending.scheduled = true;
@@ -578,7 +580,13 @@ impl Receiver {
             ..AckSegment::default()
         };
         if !self.sacks.is_empty() {
-            let blocks = self.sacks.take(self.rcv_nxt);
+            // Timestamps leave space for three blocks (Linux `tcp_established_options`).
+            let most = if self.ts_recent == 0 {
+                MAX_SACK_BLOCKS
+            } else {
+                SACK_BLOCKS_WITH_TIMESTAMPS
+            };
+            let blocks = self.sacks.take(self.rcv_nxt, most);
             if self.sack {
                 ack.sack = blocks;
             }

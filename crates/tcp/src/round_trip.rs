@@ -70,6 +70,12 @@ impl RoundTrip {
         self.estimator.rto()
     }
 
+    /// The floor of the variance term.
+    #[inline]
+    pub(crate) const fn rto_min(&self) -> Duration {
+        self.estimator.rto_min()
+    }
+
     /// The smoothed RTT.
     #[inline]
     pub(crate) const fn srtt(&self) -> Option<Duration> {

@@ -120,6 +120,13 @@ impl RttEstimator {
         }
     }
 
+    /// The floor of the variance term.
+    #[inline]
+    #[must_use]
+    pub const fn rto_min(&self) -> Duration {
+        Duration::from_micros(self.rto_min_us as u64)
+    }
+
     /// The smoothed RTT in microseconds; zero before the first sample.
     #[inline]
     #[must_use]

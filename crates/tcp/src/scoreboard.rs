@@ -162,6 +162,8 @@ pub(crate) struct Scoreboard {
     /// `2^64 / smss`.
     reciprocal: u64,
     sacked_out: u32,
+    /// Bytes of the segments marked SACKED.
+    sacked_bytes: u32,
     lost_out: u32,
     retrans_out: u32,
     pending_count: u32,
@@ -206,6 +208,7 @@ impl Scoreboard {
             next: 0,
             reciprocal: u64::MAX / smss,
             sacked_out: 0,
+            sacked_bytes: 0,
             lost_out: 0,
             retrans_out: 0,
             pending_count: 0,
@@ -237,6 +240,11 @@ impl Scoreboard {
     #[inline]
     pub(crate) const fn sacked_out(&self) -> u32 {
         self.sacked_out
+    }
+
+    /// Bytes of the segments that were SACKed.
+    pub(crate) const fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes as u64
     }
 
     /// Segments marked lost and not yet delivered.
@@ -607,16 +615,18 @@ impl Scoreboard {
             self.slot_mut(index).flags &= !SACKED;
         }
         self.sacked_out = 0;
+        self.sacked_bytes = 0;
     }
 
     /// Recomputes every counter from the segments, for tests. Without SACK, it is unknown which
     /// segments `sacked_out` counts.
     pub(crate) fn is_consistent(&self, sack: bool) -> bool {
         let (mut sacked, mut lost, mut retransmitted, mut pending) = (0, 0, 0, 0);
-        let mut end = None;
+        let (mut end, mut bytes) = (None, 0);
         for index in self.base..self.next {
             let segment = self.slot(index);
             sacked += u32::from(segment.has(SACKED));
+            bytes += u32::from(segment.has(SACKED)) * u32::from(segment.len);
             lost += u32::from(segment.has(LOST));
             retransmitted += u32::from(segment.has(RETRANS));
             pending += u32::from(is_pending(segment.flags));
@@ -634,6 +644,7 @@ impl Scoreboard {
         let bits: u32 = self.pending.iter().map(|word| word.count_ones()).sum();
         let known = if sack { self.sacked_out } else { 0 };
         (sacked, lost, retransmitted) == (known, self.lost_out, self.retrans_out)
+            && bytes == self.sacked_bytes
             && self.sacked_out + self.lost_out <= self.packets_out()
             && pending == self.pending_count
             && bits == pending

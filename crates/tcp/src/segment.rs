@@ -69,8 +69,10 @@ impl Burst {
     }
 }
 
-/// The most blocks that fit beside timestamps.
-pub const MAX_SACK_BLOCKS: usize = 3;
+/// The most blocks that fit into a segment (RFC 2018, section 3).
+pub const MAX_SACK_BLOCKS: usize = 4;
+/// The most that fit beside timestamps.
+pub(crate) const SACK_BLOCKS_WITH_TIMESTAMPS: usize = 3;
 
 /// SACK blocks relative to the cumulative ACK, most recent first. A first block below the ACK (or
 /// inside the second block) reports a duplicate (RFC 2883).

@@ -19,6 +19,8 @@
 //!   ([`Sender::handle_queued`]); Linux counts memory.
 //! - A FIN that rides on the last byte takes no sequence number: the stream ends with that byte.
 //!   Only a FIN that leaves alone takes one.
+//! - A retransmission that begins within a window that was shrunk leaves whole; Linux retransmits
+//!   the part that fits.
 //! - A connection never gives up: retransmissions continue with backed-off timers.
 //! - Linux lets the window grow on SACKs as well as cumulative ACKs, once it has measured
 //!   reordering above 3 segments. The congestion control then sees `advanced` for those SACKs.
@@ -27,8 +29,6 @@
 //! - Data SACKed by an ACK below `snd_una` counts as delivered; Linux's rate samples never see it.
 //! - A probe that repaired a loss causes no reduction during another reduction; Linux reduces
 //!   again.
-//! - If the receive window ends within a segment, Linux sends the part that fits if nothing small
-//!   is in flight (`tcp_mss_split_point`); here only whole segments leave.
 //! - A retransmission that an undo left in flight, and that is lost, is retransmitted; Linux waits
 //!   for the timeout.
 //! - The timeout, and not a timer of 10 ms, detects a receiver that discards SACKed data. Data sent
@@ -83,7 +83,7 @@ use crate::stream::Stream;
 use crate::tlp::Tlp;
 use crate::undo::Undo;
 use crate::validation::Validation;
-use crate::{LossDetection, SenderConfig, Tick};
+use crate::{LossDetection, SenderConfig};
 
 use fack::Suspicion;
 use frto::Frto;
@@ -171,9 +171,7 @@ struct Settings {
     small_queue: Option<u8>,
     loss_detection: LossDetection,
     byte_counting: bool,
-    rto_min: Duration,
     seed: u64,
-    tick: Tick,
 }
 
 impl Settings {
@@ -193,9 +191,7 @@ impl Settings {
             small_queue: config.small_queue,
             loss_detection: config.loss_detection,
             byte_counting: config.byte_counting,
-            rto_min: config.rto_min,
             seed: config.seed,
-            tick: config.tick,
         }
     }
 
@@ -240,6 +236,7 @@ impl Sender {
         board: Scoreboard,
     ) -> Self {
         let algorithm = &config.algorithm;
+        let (tick, rto_min) = (config.tick, config.rto_min);
         let config = Settings::of(config);
         let context = config.context(Instant::ZERO, config.initial_window, None);
         let cc = Control::new(algorithm, &context, |built| match control {
@@ -266,8 +263,8 @@ impl Sender {
             reordering: Reordering::new(),
             partial_acks: PartialAcks::default(),
             rate: RateEstimator::default(),
-            rtt: RoundTrip::new(config.rto_min),
-            timer: RetransmissionTimer::new(config.tick),
+            rtt: RoundTrip::new(rto_min),
+            timer: RetransmissionTimer::new(tick),
             handshake: Handshake::new(),
             phase: Phase::Open,
             snd_una: 0,

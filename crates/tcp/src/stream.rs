@@ -86,7 +86,13 @@ impl Stream {
     /// Whether a partial segment has to wait: an earlier one is not yet acknowledged (`snd_una`),
     /// and the application may write more.
     pub(crate) const fn nagle_holds(&self, snd_una: u64) -> bool {
-        !self.is_closed && !self.is_prompt && self.small_end > snd_una
+        !self.is_closed && self.nagle_holds_part(snd_una)
+    }
+
+    /// The same for a part of a segment that is not the last: the end of the stream exempts only the
+    /// last.
+    pub(crate) const fn nagle_holds_part(&self, snd_una: u64) -> bool {
+        !self.is_prompt && self.small_end > snd_una
     }
 }
 

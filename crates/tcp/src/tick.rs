@@ -32,14 +32,16 @@ const SECOND_LEVEL: u64 = 63;
 const LAST_LEVEL: u32 = 4;
 /// The phase covers the groups of the coarsest level.
 const PHASE_TICKS: u64 = 1 << (LAST_LEVEL * LEVEL_SHIFT);
+/// The longest tick, in microseconds.
+const LONGEST: u64 = 1_000_000;
 
 /// A host's tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tick {
-    /// Nanoseconds of a tick; zero if timers are exact.
-    length: u64,
-    /// Nanoseconds from the host's tick zero to the instant zero.
-    phase: u64,
+    /// Microseconds of a tick; zero if timers are exact. Each connection has its tick, so it is small.
+    length: u32,
+    /// Microseconds from the host's tick zero to the instant zero.
+    phase: u32,
 }
 
 impl Tick {
@@ -52,22 +54,23 @@ impl Tick {
     /// [`Self::with_phase`], with a phase drawn from `seed`. Timers are exact if `length` is zero.
     #[must_use]
     pub const fn new(length: Duration, seed: u64) -> Self {
-        let span = length.as_nanos().saturating_mul(PHASE_TICKS);
+        let span = length.as_micros().saturating_mul(PHASE_TICKS);
         let phase = if span == 0 { 0 } else { mixed(seed) % span };
-        Self::with_phase(length, Duration::from_nanos(phase))
+        Self::with_phase(length, Duration::from_micros(phase))
     }
 
-    /// Ticks of `length`, rounded down to a microsecond. Tick zero began `phase` before the instant
-    /// zero.
+    /// Ticks of `length`, at most a second. Tick zero began `phase` before the instant zero. Both are
+    /// rounded down to microseconds.
     #[must_use]
     pub const fn with_phase(length: Duration, phase: Duration) -> Self {
-        let length = length.as_micros() * 1_000;
+        let length = length.as_micros();
         if length == 0 {
             return Self::NONE;
         }
+        let length = if length < LONGEST { length } else { LONGEST };
         Self {
-            length,
-            phase: phase.as_nanos(),
+            length: length as u32,
+            phase: (phase.as_micros() % (length * PHASE_TICKS)) as u32,
         }
     }
 
@@ -81,7 +84,7 @@ impl Tick {
     /// The length of a tick.
     #[must_use]
     pub const fn length(&self) -> Duration {
-        Duration::from_nanos(self.length)
+        Duration::from_micros(self.length as u64)
     }
 
     /// `delay` rounded up to whole ticks.
@@ -91,7 +94,7 @@ impl Tick {
         if self.is_exact() {
             return delay;
         }
-        Duration::from_nanos(self.ticks(delay).saturating_mul(self.length))
+        Duration::from_nanos(self.ticks(delay).saturating_mul(self.nanos()))
     }
 
     /// `delay` rounded down to whole ticks.
@@ -101,7 +104,7 @@ impl Tick {
         if self.is_exact() {
             return delay;
         }
-        Duration::from_nanos(delay.as_nanos() / self.length * self.length)
+        Duration::from_nanos(delay.as_nanos() / self.nanos() * self.nanos())
     }
 
     /// When a timer fires that is armed at `now` to expire after `delay`.
@@ -122,19 +125,27 @@ impl Tick {
         if self.is_exact() {
             return start.max(now) + delay;
         }
-        let wait = start.saturating_since(now).as_nanos() / self.length;
+        let wait = start.saturating_since(now).as_nanos() / self.nanos();
         self.on_wheel(now, self.ticks(delay).saturating_add(wait))
     }
 
     /// The number of the tick at `now` (`jiffies`).
     #[must_use]
     pub const fn number(&self, now: Instant) -> u64 {
-        now.as_nanos().saturating_add(self.phase) / self.length
+        now.as_nanos().saturating_add(self.phase_nanos()) / self.nanos()
+    }
+
+    const fn nanos(self) -> u64 {
+        self.length as u64 * 1_000
+    }
+
+    const fn phase_nanos(self) -> u64 {
+        self.phase as u64 * 1_000
     }
 
     /// Linux counts in microseconds, rounded down, before it rounds up to ticks.
     const fn ticks(&self, delay: Duration) -> u64 {
-        (delay.as_micros() * 1_000).div_ceil(self.length)
+        delay.as_micros().div_ceil(self.length as u64)
     }
 
     /// `calc_wheel_index`: a timer of `delay` ticks fires at the beginning of the group of ticks
@@ -148,7 +159,8 @@ impl Tick {
         }
         let expires = self.number(now).saturating_add(delay);
         let fires = ((expires >> shift) + 1) << shift;
-        Instant::from_nanos(fires.saturating_mul(self.length).saturating_sub(self.phase))
+        let fires = fires.saturating_mul(self.nanos());
+        Instant::from_nanos(fires.saturating_sub(self.phase_nanos()))
     }
 }
 
@@ -168,10 +180,7 @@ mod tests {
 
     /// 250 Hz, with tick zero `phase` ms before the instant zero.
     const fn hz_250(phase: u64) -> Tick {
-        Tick {
-            length: 4 * MS,
-            phase: phase * MS,
-        }
+        Tick::with_phase(Duration::from_millis(4), Duration::from_millis(phase))
     }
 
     fn expiry(tick: Tick, now: u64, delay: u64) -> u64 {
@@ -206,10 +215,7 @@ mod tests {
         assert_eq!(expiry(hz_250(0), 0, 3_000), 768 * 4);
         assert_eq!(expiry(hz_250(0), 80, 3_000), 832 * 4);
         // With 1,000 Hz, a second is in the third level already.
-        let tick = Tick {
-            length: MS,
-            phase: 0,
-        };
+        let tick = Tick::with_phase(Duration::from_millis(1), Duration::ZERO);
         assert_eq!(expiry(tick, 0, 1_000), 1_024);
     }
 
@@ -243,7 +249,7 @@ mod tests {
             drawn = mixed(drawn);
             let tick = Tick::new(Duration::from_millis(1 + seed % 10), seed);
             let now = Instant::from_nanos(drawn % (100_000 * MS));
-            let delay = Duration::from_micros(mixed(drawn) % 130_000_000 >> (seed % 20));
+            let delay = Duration::from_micros((mixed(drawn) % 130_000_000) >> (seed % 20));
             let late = tick.expiry(now, delay).saturating_since(now + delay);
             let ticks = tick.ticks(delay);
             let group = match ticks {
@@ -254,7 +260,7 @@ mod tests {
                 _ => 4_096,
             };
             assert!(late.as_nanos() > 0, "{tick:?} {now:?} {delay:?}");
-            assert!(late.as_nanos() <= (group + 1) * tick.length);
+            assert!(late.as_nanos() <= (group + 1) * tick.nanos());
         }
     }
 

@@ -76,7 +76,7 @@ impl FlowState<'_> {
             first_loss_s: stats.first_loss.map(since),
             exit_class,
             startup: startup.map(|startup| {
-                let delivered = sender.delivered().get();
+                let delivered = sender.payload_delivered().get();
                 startup.result(delivered, finished.is_some(), is_early)
             }),
         }

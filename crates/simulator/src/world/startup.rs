@@ -53,7 +53,7 @@ impl World<'_> {
         let Some(startup) = endpoints.startup.as_deref_mut() else {
             return;
         };
-        let delivered = sender.delivered().get();
+        let delivered = sender.payload_delivered().get();
         startup.on_ack(now, sender.snd_una(), sender.snd_nxt(), delivered);
         let exit = sender.slow_start_exit();
         let ends = exit.filter(|_| !startup.has_exited());

@@ -109,13 +109,14 @@ impl SackList {
         self.count
     }
 
-    /// The blocks for an ACK of `ack`. The duplicate counts as reported afterwards.
-    pub fn take(&mut self, ack: u64) -> SackBlocks {
+    /// At most `most` blocks for an ACK of `ack`. The duplicate counts as reported afterwards.
+    pub fn take(&mut self, ack: u64, most: usize) -> SackBlocks {
         let mut out = SackBlocks::default();
         if let Some((start, end)) = self.duplicate.take() {
             out.push(ack, start, end);
         }
-        for &(start, end) in &self.blocks[..self.count] {
+        let left = most - out.len();
+        for &(start, end) in self.blocks[..self.count].iter().take(left) {
             out.push(ack, start, end);
         }
         out
@@ -128,7 +129,7 @@ mod tests {
     use alloc::vec::Vec;
 
     fn blocks(list: &mut SackList) -> Vec<(u64, u64)> {
-        list.take(0).iter(0).collect()
+        list.take(0, 3).iter(0).collect()
     }
 
     #[test]
@@ -150,13 +151,16 @@ mod tests {
     }
 
     #[test]
-    fn four_blocks_are_kept_and_three_reported() {
+    fn four_blocks_are_kept_and_as_many_reported_as_fit() {
         let mut list = SackList::default();
         for start in [10, 30, 50, 70, 90] {
             list.add(start, start + 5);
         }
         assert_eq!(list.remembered(), 4);
         assert_eq!(blocks(&mut list), [(90, 95), (70, 75), (50, 55)]);
+        assert_eq!(list.take(0, 4).len(), 4);
+        list.set_duplicate(1, 2);
+        assert_eq!(list.take(0, 4).iter(0).next(), Some((1, 2)));
     }
 
     #[test]

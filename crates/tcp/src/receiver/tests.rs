@@ -743,3 +743,50 @@ fn random_arrivals_deliver_the_stream() {
     }
     assert_eq!(bench.receiver.delivered(), Bytes::new(length));
 }
+
+/// Without timestamps (RFC 2018, section 3), 40 bytes of options hold four blocks, with them three.
+#[test]
+fn four_blocks_fit_without_timestamps() {
+    for (ts_val, count) in [(0, 4), (1, 3)] {
+        let mut receiver = Receiver::new(config(1 << 20)).without_sack_compression();
+        for place in 0..=4 {
+            let seq = u64::from(MSS) * 2 * place;
+            let data = DataSegment {
+                ts_val,
+                ..segment(seq, MSS)
+            };
+            receiver.handle_data(Instant::from_millis(place), &data, false);
+            let ack = receiver.poll_ack(Instant::from_millis(place)).unwrap();
+            assert_eq!(ack.sack.len(), count.min(place as usize));
+        }
+    }
+}
+
+/// A host that sends too delays the ACK of a FIN, unless its buffer is full.
+#[test]
+fn a_fin_into_a_closed_window_is_acknowledged_at_once() {
+    for (segments, is_acknowledged) in [(2, false), (4, true)] {
+        let size = Bytes::new(4 * u64::from(MSS));
+        let mut receiver = Receiver::new(ReceiverConfig {
+            initial_window: size,
+            autotuning: Autotuning::Off,
+            ..config(size.get())
+        });
+        receiver.hold();
+        receiver.complete_handshake(Instant::ZERO);
+        for index in 0..segments {
+            let now = Instant::from_millis(index);
+            receiver.handle_data(now, &segment(index * u64::from(MSS), MSS), false);
+            while receiver.poll_ack(now).is_some() {}
+        }
+        let now = Instant::from_millis(segments);
+        let end = segments * u64::from(MSS);
+        let fin = DataSegment {
+            fin: true,
+            ..segment(end, 0)
+        };
+        receiver.handle_data(now, &fin, false);
+        let ack = receiver.poll_ack(now).map(|ack| (ack.ack, ack.window));
+        assert_eq!(ack, is_acknowledged.then_some((end + 1, 0)));
+    }
+}

@@ -149,6 +149,7 @@ impl Scoreboard {
             self.highest_sacked = segment.end();
         }
         self.sacked_out += 1;
+        self.sacked_bytes += u32::from(segment.len);
         let slot = self.slot_mut(index);
         slot.flags = flags | SACKED;
         slot.order_or_reach = 1;
@@ -224,6 +225,7 @@ impl Scoreboard {
                 rack.on_acked(&segment, context);
             } else {
                 self.sacked_out -= 1;
+                self.sacked_bytes -= u32::from(segment.len);
             }
             if flags & LOST != 0 {
                 self.lost_out -= 1;

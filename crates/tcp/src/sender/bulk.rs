@@ -81,10 +81,12 @@ impl Sender {
         }
         let left = self.pass.left();
         let unsent = self.unsent();
-        if u64::from(left) * self.smss() < unsent {
+        let usable = self.peer_window.usable(self.snd_nxt);
+        let bytes = u64::from(left) * self.smss();
+        if bytes < unsent && bytes <= usable {
             left
         } else {
-            ((unsent - 1) / self.smss()) as u32
+            ((unsent - 1).min(usable) / self.smss()) as u32
         }
     }
 

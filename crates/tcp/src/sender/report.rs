@@ -222,6 +222,14 @@ impl Sender {
         self.rate.delivered()
     }
 
+    /// Payload acknowledged or SACKed so far, each byte once. Without SACK, what duplicate ACKs report
+    /// does not count. What a receiver discards after it SACKed it no longer counts.
+    #[must_use]
+    pub fn payload_delivered(&self) -> Bytes {
+        let delivered = self.stats.bytes_acked + self.board.sacked_bytes();
+        Bytes::new(delivered.min(self.stream.written()))
+    }
+
     /// Segments sent and not acknowledged cumulatively (`packets_out`).
     #[must_use]
     pub const fn segments_out(&self) -> u32 {

@@ -18,8 +18,11 @@ impl Sender {
             }
             Forced::LossProbe if !self.board.is_empty() => {
                 let is_retransmission = !self.can_send_new();
-                let segment = if is_retransmission {
-                    self.retransmit(now, self.board.next() - 1, true)
+                let last = self.board.next() - 1;
+                let segment = if is_retransmission && self.lies_beyond_window(last) {
+                    return None;
+                } else if is_retransmission {
+                    self.retransmit(now, last, true)
                 } else {
                     let segment = self.send_new(now);
                     self.pass.forget_sent();
@@ -76,6 +79,9 @@ impl Sender {
             return None;
         }
         let index = self.board.next_pending()?;
+        if self.lies_beyond_window(index) {
+            return None;
+        }
         if !self.pass.has_burst() {
             let burst = self.full_burst();
             self.pass.begin_retransmissions(burst);
@@ -88,6 +94,12 @@ impl Sender {
             self.arm_after_pacing(now, self.timer.rto(), Timer::Retransmission);
         }
         Some(segment)
+    }
+
+    /// Whether the receiver has shrunk its window so that the segment begins beyond it. The lowest
+    /// segment is retransmitted all the same, as a probe of the window.
+    fn lies_beyond_window(&self, index: u64) -> bool {
+        index != self.board.base() && self.peer_window.usable(self.board.slot(index).seq) == 0
     }
 
     /// F-RTO step 2.b: retransmits a lost segment if no new data could be sent.

@@ -76,7 +76,7 @@ impl Sender {
         let delay = probe_timeout(
             self.rtt.srtt(),
             self.board.packets_out(),
-            self.config.rto_min,
+            self.rtt.rto_min(),
             rto_in,
         );
         self.arm_after_pacing(now, delay, Timer::LossProbe);

@@ -126,7 +126,11 @@ impl Sender {
         if limit < full && self.defers(now, full, (left, usable)) {
             return false;
         }
-        self.pass.begin_new(limit.min(full));
+        let mut burst = limit.min(full);
+        if usable < unsent {
+            burst += self.part_in_window(burst, left.min(full), usable);
+        }
+        self.pass.begin_new(burst);
         true
     }
 
@@ -154,6 +158,9 @@ impl Sender {
                 return false;
             }
             burst = limit.min(full);
+            if usable < unsent {
+                burst += self.part_in_window(burst, left.min(full), usable);
+            }
         } else if self.pacer.is_on() || self.config.small_queue.is_some() {
             // Each segment is a packet of its own, for which the pacer or the device is asked.
             burst = 1;
@@ -215,6 +222,18 @@ impl Sender {
         }
     }
 
+    /// Linux `tcp_mss_split_point`: 1 if the receive window ends within a segment, and the part that
+    /// fits leaves as the end of a burst of `burst` full segments. At most `most` segments may leave,
+    /// and at most half of the congestion window (`tcp_cwnd_test`).
+    #[cold]
+    #[inline(never)]
+    fn part_in_window(&self, burst: u32, most: u32, usable: u64) -> u32 {
+        let most = most.min((self.cwnd.segments() / 2).max(1));
+        let is_held = !self.board.is_empty() && self.stream.nagle_holds_part(self.snd_una);
+        let ends_in_part = u64::from(burst) * self.smss() < usable;
+        u32::from(burst < most && ends_in_part && !is_held)
+    }
+
     pub(super) fn may_begin_burst(&mut self, now: Instant) -> bool {
         self.pass.has_burst() || self.pacer.may_begin(now)
     }
@@ -273,7 +292,8 @@ impl Sender {
 
     #[inline]
     pub(super) fn send_new(&mut self, now: Instant) -> DataSegment {
-        let len = self.unsent().min(self.smss()) as u16;
+        let usable = self.peer_window.usable(self.snd_nxt);
+        let len = self.unsent().min(self.smss()).min(usable) as u16;
         self.send_new_of(now, len)
     }
 

@@ -417,3 +417,40 @@ fn a_packet_that_the_network_duplicated_undoes_nothing() {
         script.expect_ssthresh(ssthresh);
     }
 }
+
+/// A receive window that ends within a segment. 3,500 bytes: a burst of two, then one and the part
+/// that fits. While that part is not acknowledged, no other part leaves (Minshall's form of Nagle's
+/// rule), and never a part alone, before which no full segment fits.
+#[test]
+fn the_part_of_a_segment_that_fits_into_the_window_leaves() {
+    let mut script = Script::new(Setup::default());
+    script.write(2).expect_new(2).at(100).window(3_500).ack(2);
+    script.write(20);
+    assert_eq!(script.take_departures().len(), 4);
+    assert_eq!(script.sender.stats().bytes_sent, 2_000 + 3_500);
+    // 5,500 of 7,000 bytes: a full segment leaves, and the part of 500 bytes waits.
+    script.at(200).window(4_000).ack(3);
+    assert_eq!(script.sender.stats().bytes_sent, 6_500);
+    // 900 bytes do not hold a full segment, so nothing leaves.
+    script.at(300).window(4_400).ack(3);
+    assert_eq!(script.sender.stats().bytes_sent, 6_500);
+}
+
+/// Of ten segments, the ACK of the first reports the last three, so 1 to 6 are lost, and proportional
+/// rate reduction permits four retransmissions. The ACK shrinks the window to 3,000 bytes: 4 begins
+/// beyond them, and waits until the next ACK moves the window. A closed window permits the first alone.
+#[test]
+fn nothing_but_the_head_is_retransmitted_beyond_a_window_that_shrank() {
+    for (window, again) in [(65_535, &[1, 2, 3, 4][..]), (3_000, &[1, 2, 3]), (0, &[1])] {
+        let mut script = Script::new(Setup::default());
+        script.write(10).expect_new(10).at(100);
+        script.window(window).sack(1, &[(7, 10)]);
+        script.expect_lost(6).expect_retransmitted(again);
+        if window == 3_000 {
+            script
+                .after(50)
+                .sack(2, &[(7, 10)])
+                .expect_retransmitted(&[4]);
+        }
+    }
+}
