@@ -168,7 +168,7 @@ def validate(
     return 0
 
 
-def _validate_grid(  # noqa: PLR0913
+def _validate_grid(
     paths: list[str] | None,
     algorithm: list[str] | None,
     group: list[str] | None,

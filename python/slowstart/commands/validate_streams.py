@@ -14,9 +14,7 @@ from slowstart.errors import complain
 from slowstart.report.progress import Meter
 
 
-def validate(
-    streams: int, *, seed: int, output: str | None, as_json: bool, quiet: bool
-) -> int:
+def validate(streams: int, *, seed: int, output: str | None, as_json: bool, quiet: bool) -> int:
     """Compares ``streams`` streams of each profile; returns 1 if one differs.
 
     Raises:

@@ -84,7 +84,7 @@ impl Simulated {
         let tick = Tick::with_phase(tick, Duration::ZERO);
         let settings = script.settings.clone();
         let algorithm = match algorithm {
-            Some(algorithm) => algorithm.clone(),
+            Some(algorithm) => *algorithm,
             None => named(settings.get("tcp_congestion_control").unwrap_or("cubic"))?,
         };
         let config = Self::sender_config(&settings, &algorithm, &Peer::default(), tick);
@@ -125,7 +125,7 @@ impl Simulated {
         // A large divisor turns the deferral of bursts off, as a device without TSO does.
         let defers = settings.tso && settings.number("tcp_tso_win_divisor").unwrap_or(3) < 10;
         SenderConfig {
-            algorithm: algorithm.clone(),
+            algorithm: *algorithm,
             smss,
             initial_window: 10,
             pacing: settings.fq,

@@ -23,7 +23,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time;
 
 use conformance::packetdrill::{Call, Info, Packet, Script, Sent, SocketOption, Stack};
-use emulator::{DEVICE, Namespace, OFFLOAD_HEADER, monotonic_nanos, offloading_device};
+use emulator::{DEVICE, Namespace, OFFLOAD_HEADER, monotonic_nanos, offloading_device, pause};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
@@ -108,7 +108,7 @@ fn begin(aligned: bool) -> u64 {
         .find_map(|_| next_group())
         .unwrap_or(0);
     let left = start.saturating_sub(monotonic_nanos());
-    std::thread::sleep(time::Duration::from_nanos(left));
+    pause(Duration::from_nanos(left));
     start.max(monotonic_nanos())
 }
 
@@ -222,7 +222,7 @@ impl KernelStack {
                     if time::Duration::from_nanos(monotonic_nanos()) - begin > PATIENCE {
                         return Ok(Err(error));
                     }
-                    std::thread::sleep(time::Duration::from_micros(50));
+                    pause(Duration::from_micros(50));
                 }
                 Err(error) => return Ok(Err(error)),
             }
@@ -286,10 +286,10 @@ impl Stack for KernelStack {
 
     fn inject(&mut self, packet: &Packet) -> Result<(), String> {
         let bytes = self.wire.inject(packet, self.mss);
-        match (&self.device).write(&bytes) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(format!("writing to {DEVICE}: {error}")),
-        }
+        // A packet is written whole or not at all.
+        (&self.device)
+            .write_all(&bytes)
+            .map_err(|error| format!("writing to {DEVICE}: {error}"))
     }
 
     fn call(&mut self, call: &Call, expected: i64) -> Result<Result<i64, String>, String> {
