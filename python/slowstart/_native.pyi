@@ -141,6 +141,12 @@ def run_vector(file: str | PathLike[str]) -> str:
 def run_script(file: str, stack: str, algorithm: str | None = None, tolerance_ms: int = 10) -> str:
     """Runs a packetdrill script on a stack; returns a report as a JSON object."""
 
+def stream_profiles() -> list[str]:
+    """The profiles of random streams."""
+
+def compare_stream(profile: str, seed: int, shrinks: bool) -> str:
+    """Compares the simulated TCP with the kernel over a random stream; returns a JSON object."""
+
 def parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
     """Parses TOML; returns the document, and the line of each value by its path of keys.
 

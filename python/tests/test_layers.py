@@ -77,13 +77,14 @@ FLOORS = (
     # The command line.
     ("commands.plain", "commands.options", "commands.figure_options", "commands.vectors"),
     ("commands.kernel", "commands.emulate", "commands.execution"),
-    ("commands.validate_groups", "commands.validate_analyze"),
+    ("commands.validate_groups", "commands.validate_analyze", "commands.validate_streams"),
     ("commands.validate",),
     ("commands.listing",),
     (
         "commands.analyze",
         "commands.evaluate",
         "commands.export",
+        "commands.packetdrill",
         "commands.path",
         "commands.plot",
         "commands.run",

@@ -77,3 +77,19 @@ def test_files_that_are_not_there(
 def test_an_unknown_stack(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["packetdrill", str(SCRIPTS), "--stack", "bsd"]) == 2
     assert "unknown stack `bsd`" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("right")
+def test_streams_on_both_stacks() -> None:
+    # Streams that never reach what the simulation does differently.
+    from slowstart._native import compare_stream
+
+    for profile in ("cubic", "reno", "nosack", "ecn", "small-mss"):
+        report = json.loads(compare_stream(profile, 1, False))
+        assert report["identical"], report
+        assert report["events"] > 10
+
+
+def test_streams_have_no_paths(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["validate", "geo", "--streams", "1"]) == 2
+    assert "--streams has its own paths" in capsys.readouterr().err

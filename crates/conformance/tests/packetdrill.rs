@@ -22,7 +22,7 @@ fn scripts() -> Vec<PathBuf> {
 
 fn simulate(script: &Script, algorithm: Option<&str>) -> Result<Run, String> {
     let algorithm = algorithm.map(|name| name.parse().expect("an algorithm"));
-    let mut stack = Simulated::new(script, algorithm.as_ref())?;
+    let mut stack = Simulated::new(script, algorithm.as_ref(), Duration::ZERO)?;
     run(script, &mut stack, TOLERANCE).map_err(|error| error.to_string())
 }
 
@@ -125,7 +125,7 @@ fn what_is_not_in_scope_is_refused_with_its_line() {
         ),
         (
             "",
-            "+0 `sysctl -q net.ipv4.tcp_sack=0`",
+            "+0 `sysctl -q net.ipv4.tcp_sack=0`\n+0 close(4) = 0",
             "changes during the connection",
         ),
         ("", "+0 %{ assert tcpi_busy_time == 0 }%", "tcpi_busy_time"),
@@ -160,4 +160,44 @@ proptest::proptest! {
         let _ = parse("random.pkt", &text);
         let _ = parse("random.pkt", &script("", &text));
     }
+}
+
+#[test]
+fn a_stream_is_the_same_each_time_and_replays_as_it_was_made() {
+    use conformance::packetdrill::stream::{PROFILES, compare, replay, shrink, stream, text};
+    let tick = Duration::from_millis(4);
+    for (seed, profile) in (7..).zip(PROFILES) {
+        let made = stream(profile, seed, tick).expect("a stream");
+        assert_eq!(stream(profile, seed, tick).as_ref(), Ok(&made), "{profile}");
+        assert!(made.events.len() > 6, "{profile}");
+        let record = |script: &Script| {
+            let mut stack = Simulated::new(script, None, tick).expect("a stack");
+            replay(script, &mut stack).expect("a recording")
+        };
+        let steps = record(&made);
+        assert_eq!(compare(&steps, &record(&made)), None);
+        // As text it is a script, which this TCP passes.
+        let written = text(&made, &steps);
+        let script = parse("stream.pkt", &written).expect("the language");
+        let mut stack = Simulated::new(&script, None, tick).expect("a stack");
+        let outcome = run(&script, &mut stack, TOLERANCE).expect("in scope");
+        assert_eq!(outcome.difference, None, "{profile}\n{written}");
+        // A difference of another congestion control is found and shrunk.
+        let other = |script: &Script| {
+            let mut stack =
+                Simulated::new(script, Some(&"bbr".parse().expect("bbr")), tick).expect("a stack");
+            compare(
+                &record(script),
+                &replay(script, &mut stack).expect("a recording"),
+            )
+        };
+        if let Some((at, _)) = other(&made) {
+            let short = shrink(&made, at, 30, |script| other(script).map(|(at, _)| at));
+            assert!(
+                short.events.len() <= at + 1 && other(&short).is_some(),
+                "{profile}"
+            );
+        }
+    }
+    assert!(stream("tahoe", 1, tick).is_err());
 }

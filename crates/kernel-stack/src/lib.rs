@@ -54,4 +54,4 @@ pub use kernel::GuestExit;
 pub use names::{KernelName, Kind};
 pub use options::{Sampler, StackOptions};
 pub use run::{StackOutput, run, supports};
-pub use script::{KernelStack, with_kernel};
+pub use script::{KernelStack, tick, with_kernel};

@@ -27,6 +27,8 @@ refusing!(
     enter_user_namespace,
     check_linux,
     run_linux,
+    compare_stream,
+    stream_profiles,
     emulate,
     kernel_load,
     kernel_unload,

@@ -80,7 +80,9 @@ mod _native {
     #[pymodule_export]
     use super::kernel_programs::{kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
-    use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
+    use super::linux::{
+        check_linux, compare_stream, emulate, enter_user_namespace, run_linux, stream_profiles,
+    };
     #[pymodule_export]
     use super::look::{look, network_look, probing, topology};
     #[pymodule_export]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ::conformance::packetdrill::{Run, Script, run};
+use ::conformance::packetdrill::stream::{self, Step};
+use ::conformance::packetdrill::{Run, Script, Simulated, run};
 use emulator::{
     CaptureTo, Direction, EmulateOptions, EmulatorError, Existing, LogTo, Point, SelfCheck, Side,
     Snapshot,
@@ -268,10 +269,11 @@ pub(crate) fn run_script_on_kernel(
 ) -> PyResult<Run> {
     let mut outcome = None;
     for _ in 0..TRIES {
-        let done =
-            kernel_stack::with_kernel(script, algorithm, |stack| run(script, stack, tolerance))
-                .map_err(|error| stack_error(&error))?
-                .map_err(errors::input)?;
+        let done = kernel_stack::with_kernel(script, algorithm, false, |stack| {
+            run(script, stack, tolerance)
+        })
+        .map_err(|error| stack_error(&error))?
+        .map_err(errors::input)?;
         let passed = done.difference.is_none();
         outcome = Some(done);
         if passed {
@@ -279,4 +281,68 @@ pub(crate) fn run_script_on_kernel(
         }
     }
     outcome.ok_or_else(|| errors::run("no try"))
+}
+
+/// How many shorter streams are tried on both stacks.
+const SHRINKINGS: usize = 24;
+
+/// Both stacks' recordings of a stream: the simulation's and the kernel's.
+fn record_both(script: &Script) -> PyResult<(Vec<Step>, Vec<Step>)> {
+    let mut simulated = Simulated::new(script, None, kernel_stack::tick()).map_err(errors::run)?;
+    let ours = stream::replay(script, &mut simulated).map_err(errors::run)?;
+    let theirs =
+        kernel_stack::with_kernel(script, None, true, |stack| stream::replay(script, stack))
+            .map_err(|error| stack_error(&error))?
+            .map_err(errors::run)?;
+    Ok((ours, theirs))
+}
+
+/// A difference that a second run of the kernel confirms. The first run of a busy host may be late.
+fn confirmed(script: &Script) -> PyResult<Option<(usize, String, Vec<Step>)>> {
+    for _ in 0..2 {
+        let (ours, theirs) = record_both(script)?;
+        if stream::compare(&ours, &theirs).is_none() {
+            return Ok(None);
+        }
+    }
+    let (ours, theirs) = record_both(script)?;
+    let difference = stream::compare(&ours, &theirs);
+    Ok(difference.map(|(at, text)| (at, text, theirs)))
+}
+
+/// Compares the simulated TCP with the kernel over the random stream of `profile` and `seed`. With
+/// `shrinks`, the result has the shortest script that still differs. Returns a JSON object.
+#[pyfunction]
+pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -> PyResult<String> {
+    py.detach(|| {
+        let script = stream::stream(profile, seed, kernel_stack::tick()).map_err(errors::input)?;
+        let found = confirmed(&script)?;
+        let mut report = json!({
+            "profile": profile,
+            "seed": seed,
+            "events": script.events.len(),
+            "identical": found.is_none(),
+        });
+        if let Some((at, difference, steps)) = found {
+            report["event"] = json!(at);
+            report["difference"] = json!(difference);
+            let mut shortest = (script.clone(), steps);
+            if shrinks {
+                let short = stream::shrink(&script, at, SHRINKINGS, |shorter| {
+                    let (ours, theirs) = record_both(shorter).ok()?;
+                    Some(stream::compare(&ours, &theirs)?.0)
+                });
+                let (_, steps) = record_both(&short)?;
+                shortest = (short, steps);
+            }
+            report["script"] = json!(stream::text(&shortest.0, &shortest.1));
+        }
+        serde_json::to_string(&report).map_err(errors::run)
+    })
+}
+
+/// The profiles of random streams.
+#[pyfunction]
+pub fn stream_profiles() -> Vec<&'static str> {
+    stream::PROFILES.to_vec()
 }

@@ -27,7 +27,7 @@ fn simulated(script: &Script, algorithm: Option<&str>, tolerance: Duration) -> R
         .map(congestion::Algorithm::parse)
         .transpose()
         .map_err(|error| error.to_string())?;
-    let mut stack = Simulated::new(script, algorithm.as_ref())
+    let mut stack = Simulated::new(script, algorithm.as_ref(), Duration::ZERO)
         .map_err(|reason| format!("{}: {reason}", script.file))?;
     run(script, &mut stack, tolerance).map_err(|error| error.to_string())
 }

@@ -36,6 +36,7 @@ Examples:
   slowstart validate analyze simulated --quick
   sudo slowstart validate analyze kernel -o table
   slowstart validate --group all --stack linux-vm -n 10 -o company
+  sudo slowstart validate --streams 20 --seed 100 -o differences
 
 \b
 Runs the same scenarios with the simulated TCP and with the kernel's, in real time over
@@ -62,6 +63,12 @@ presets), held-out (senders, sizes and random numbers on which no rule was made)
 exit cost and what other start-ups would have gained, from the capture alone), and kernel
 (uploads by this kernel over emulated paths, against its trace event tcp:tcp_probe; needs
 root). -o keeps the kernel's captures.
+
+\b
+--streams feeds the same random ACKs (losses, reordering, duplicates, ACK loss, ECN echoes,
+window changes, pauses) to both, and compares every packet and eleven fields of tcp_info
+after every event. A difference is shrunk and kept as a script in DIR (slowstart
+packetdrill). Exit status: 1 if a stream differs.
 
 \b
 Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
@@ -132,13 +139,52 @@ def validate(
                      help="Folder for the runs and the report [default: fidelity]; with analyze, "
                      "for result.json and the kernel's captures and logs [default: none]."),
     ] = None,
+    streams: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default=False,
+                     help="Random streams of ACKs instead of the grid, N of each profile: every "
+                     "packet and eleven fields of tcp_info are compared."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="SEED", min=0, help="With --streams, the first seed.")
+    ] = 1,
     as_json: Json = False,
     quiet: Quiet = False,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Validate the simulated TCP against the Linux kernel over a grid of paths.
 
     ``validate analyze`` validates ``slowstart analyze`` on connections whose start-up is known.
     """
+    if streams is not None:
+        if paths or algorithm or group or clean or quick:
+            raise InputError("--streams has its own paths and algorithms")
+        from slowstart.commands import validate_streams
+
+        return validate_streams.validate(
+            streams, seed=seed, output=output, as_json=as_json, quiet=quiet
+        )
+    _validate_grid(
+        paths, algorithm, group, quick=quick, clean=clean, runs=runs, size=size, stack=stack,
+        output=output, as_json=as_json, quiet=quiet,
+    )  # fmt: skip
+    return 0
+
+
+def _validate_grid(
+    paths: list[str] | None,
+    algorithm: list[str] | None,
+    group: list[str] | None,
+    *,
+    quick: bool,
+    clean: bool,
+    runs: int | None,
+    size: str,
+    stack: str,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Validates over the grid, over paths, groups, or with ``analyze`` the analysis."""
     if paths and paths[0] == "analyze":
         if algorithm or clean or group:
             raise InputError("validate analyze has its own paths and algorithms")

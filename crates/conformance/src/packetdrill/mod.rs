@@ -22,6 +22,7 @@ mod parse;
 mod script;
 mod settings;
 mod simulated;
+pub mod stream;
 
 pub use judge::{Difference, Run, Sent, Stack, run};
 pub use packet::{Ecn, Flags, Options, Packet, Timestamps};

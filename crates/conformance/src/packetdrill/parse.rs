@@ -35,6 +35,7 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Error> {
             events: Vec::new(),
             notes: Vec::new(),
         },
+        changed: None,
         read: &read,
     }
     .parse()
@@ -45,6 +46,8 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     script: Script,
+    /// Where a command changed settings after the first event.
+    changed: Option<usize>,
     read: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -161,8 +164,9 @@ impl<'a> Parser<'a> {
             .take_commands(commands, self.read)
             .map_err(|why| self.error_at(start, why))?;
         if !self.script.events.is_empty() && before != self.script.settings {
-            let why = "not in scope: a setting that changes during the connection";
-            return Err(self.error_at(start, why));
+            // At the end of the script, they only restore.
+            self.changed.get_or_insert(start);
+            self.script.settings = before;
         }
         let notes = notes.into_iter().map(|note| (line, note));
         self.script.notes.extend(notes);
@@ -175,6 +179,7 @@ impl<'a> Parser<'a> {
 
     fn event(&mut self) -> Result<(), Error> {
         let start = self.at;
+        let changed = self.changed;
         let rest = self.rest();
         let word_end = rest.find(char::is_whitespace).unwrap_or(rest.len());
         let time = &rest[..word_end];
@@ -207,6 +212,10 @@ impl<'a> Parser<'a> {
         };
         if matches!(action, Action::Inject(_)) && when == When::Any {
             return Err(self.error_at(start, "a packet cannot be injected at any time"));
+        }
+        if let Some(at) = changed {
+            let why = "not in scope: a setting that changes during the connection";
+            return Err(self.error_at(at, why));
         }
         let text = without_comment(self.text[start..self.at].trim_end());
         self.script.events.push(Event {

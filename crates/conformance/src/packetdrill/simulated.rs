@@ -30,6 +30,7 @@ const BURST: u32 = 65_536;
 #[derive(Debug)]
 pub struct Simulated {
     now: Instant,
+    tick: Tick,
     settings: Settings,
     algorithm: Algorithm,
     receive_buffer: Option<u32>,
@@ -70,20 +71,27 @@ struct Peer {
 }
 
 impl Simulated {
-    /// A host with the settings of `script` and `algorithm`; `None` is what the script names.
+    /// A host with the settings of `script` and `algorithm`; `None` is what the script names. Its
+    /// timers count in ticks of `tick`, the first of which begins at time zero; zero makes them exact.
     ///
     /// # Errors
     /// The script names a congestion control that does not exist here.
-    pub fn new(script: &Script, algorithm: Option<&Algorithm>) -> Result<Self, String> {
+    pub fn new(
+        script: &Script,
+        algorithm: Option<&Algorithm>,
+        tick: Duration,
+    ) -> Result<Self, String> {
+        let tick = Tick::with_phase(tick, Duration::ZERO);
         let settings = script.settings.clone();
         let algorithm = match algorithm {
             Some(algorithm) => *algorithm,
             None => named(settings.get("tcp_congestion_control").unwrap_or("cubic"))?,
         };
-        let config = Self::sender_config(&settings, &algorithm, &Peer::default());
-        let receiver = Self::receiver_config(&settings, None, true);
+        let config = Self::sender_config(&settings, &algorithm, &Peer::default(), tick);
+        let receiver = Self::receiver_config(&settings, None, true, tick);
         Ok(Self {
             now: Instant::ZERO,
+            tick,
             settings,
             algorithm,
             receive_buffer: None,
@@ -102,7 +110,12 @@ impl Simulated {
         })
     }
 
-    fn sender_config(settings: &Settings, algorithm: &Algorithm, peer: &Peer) -> SenderConfig {
+    fn sender_config(
+        settings: &Settings,
+        algorithm: &Algorithm,
+        peer: &Peer,
+        tick: Tick,
+    ) -> SenderConfig {
         let option_bytes = if peer.timestamps { TIMESTAMPS_SIZE } else { 0 };
         let smss = peer
             .mss
@@ -126,11 +139,16 @@ impl Simulated {
             loss_detection: LossDetection::default(),
             byte_counting: true,
             seed: 1,
-            tick: Tick::NONE,
+            tick,
         }
     }
 
-    fn receiver_config(settings: &Settings, buffer: Option<u32>, sack: bool) -> ReceiverConfig {
+    fn receiver_config(
+        settings: &Settings,
+        buffer: Option<u32>,
+        sack: bool,
+        tick: Tick,
+    ) -> ReceiverConfig {
         // Before a segment has shown its memory, 65 of 256 bytes are payload
         // (`TCP_DEFAULT_SCALING_RATIO`).
         let window = |memory: u64| memory * 65 / 256;
@@ -152,7 +170,7 @@ impl Simulated {
             autotuning,
             ack_policy: AckPolicy::Delayed,
             sack,
-            tick: Tick::NONE,
+            tick,
         }
     }
 
@@ -181,12 +199,17 @@ impl Simulated {
             scales: scales.map(|peer| (peer, shift)),
             ecn: ecn && packet.flags.ece,
         };
-        let config = Self::sender_config(&self.settings, &self.algorithm, &self.peer);
+        let config = Self::sender_config(&self.settings, &self.algorithm, &self.peer, self.tick);
         self.sender = Sender::new(config);
         if self.is_prompt {
             self.sender.send_promptly();
         }
-        let receiver = Self::receiver_config(&self.settings, self.receive_buffer, self.peer.sack);
+        let receiver = Self::receiver_config(
+            &self.settings,
+            self.receive_buffer,
+            self.peer.sack,
+            self.tick,
+        );
         self.receiver = Receiver::new(receiver);
     }
 
@@ -422,7 +445,7 @@ impl Simulated {
         self.receiver.has_ended() && ack.ack == self.receiver.received().get() && ack.ack > 0
     }
 
-    fn next_timer(&self) -> Option<Instant> {
+    pub(super) fn next_timer(&self) -> Option<Instant> {
         let sender = match self.stage {
             Stage::SynSent(_) | Stage::Established => self.sender.poll_timeout(),
             _ => None,

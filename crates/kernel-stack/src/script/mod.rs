@@ -23,10 +23,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time;
 
 use conformance::packetdrill::{Call, Info, Packet, Script, Sent, SocketOption, Stack};
-use emulator::{DEVICE, Namespace, OFFLOAD_HEADER, monotonic_nanos, offloading_device};
+use emulator::{DEVICE, Namespace, OFFLOAD_HEADER, monotonic_nanos, offloading_device, pause};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_getres, clock_gettime};
 use units::{Duration, Instant};
 
 use crate::{StackError, sys};
@@ -44,17 +45,21 @@ const LARGEST: usize = 65_535 + OFFLOAD_HEADER;
 const SPIN: Duration = Duration::from_micros(100);
 /// The sysctl that each socket's own option replaces.
 const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
+/// Ticks of the largest group of the timer wheel that a script's timers reach.
+const GROUP: u64 = 512;
 /// How long `accept` waits.
 const PATIENCE: time::Duration = time::Duration::from_secs(1);
 
 /// Runs `work` with the kernel as the stack of `script`. `congestion` is the kernel's name of a
-/// congestion control, in place of the script's.
+/// congestion control, in place of the script's. `aligned`: time zero is the beginning of a group of
+/// ticks of the kernel's timer wheel, so that its timers have a known phase (root alone knows it).
 ///
 /// # Errors
 /// No namespace or device could be made (both need root), or a setting is refused.
 pub fn with_kernel<T: Send>(
     script: &Script,
     congestion: Option<&str>,
+    aligned: bool,
     work: impl FnOnce(&mut KernelStack) -> T + Send,
 ) -> Result<T, StackError> {
     let tso = script.settings.tso;
@@ -65,7 +70,7 @@ pub fn with_kernel<T: Send>(
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut stack = KernelStack {
             device,
-            start: monotonic_nanos(),
+            start: begin(aligned),
             wire: Wire::new(
                 End {
                     address: HOST,
@@ -84,6 +89,43 @@ pub fn with_kernel<T: Send>(
         };
         Ok(work(&mut stack))
     })?
+}
+
+/// The length of the kernel's tick: that by which its coarse clock advances.
+#[must_use]
+pub fn tick() -> Duration {
+    match clock_getres(ClockId::CLOCK_MONOTONIC_COARSE) {
+        Ok(time) => Duration::from_nanos(time::Duration::from(time).as_nanos() as u64),
+        Err(_) => Duration::ZERO,
+    }
+}
+
+/// Time zero on the monotonic clock: now or, if `aligned`, the next group of ticks.
+fn begin(aligned: bool) -> u64 {
+    // Reading the number takes less than a tick, so that a second try is rare.
+    let start = (0..20)
+        .filter(|_| aligned)
+        .find_map(|_| next_group())
+        .unwrap_or(0);
+    let left = start.saturating_sub(monotonic_nanos());
+    pause(Duration::from_nanos(left));
+    start.max(monotonic_nanos())
+}
+
+/// When the kernel's tick number (`jiffies`) is next a multiple of [`GROUP`].
+fn next_group() -> Option<u64> {
+    let coarse = || {
+        let time = clock_gettime(ClockId::CLOCK_MONOTONIC_COARSE).ok()?;
+        Some(time::Duration::from(time).as_nanos() as u64)
+    };
+    let before = coarse()?;
+    let list = fs::read_to_string("/proc/timer_list").ok()?;
+    let jiffies = list
+        .lines()
+        .find_map(|line| line.strip_prefix("jiffies:"))?;
+    let jiffies: u64 = jiffies.trim().parse().ok()?;
+    let ticks = GROUP - jiffies % GROUP;
+    (before == coarse()?).then_some(before + ticks * tick().as_nanos())
 }
 
 /// Applies the script's settings to the calling thread's namespace.
@@ -172,12 +214,19 @@ impl KernelStack {
         let Some(Socket::Listener(listener)) = self.sockets.get(&fd) else {
             return Err(format!("socket {fd} does not listen"));
         };
-        let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
-        ppoll(&mut polled, Some(TimeSpec::from_duration(PATIENCE)), None)
-            .map_err(|error| format!("waiting for a connection: {error}"))?;
-        Ok(listener
-            .accept()
-            .and_then(|(stream, _)| stream.set_nonblocking(true).map(|()| stream)))
+        let begin = time::Duration::from_nanos(monotonic_nanos());
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => return Ok(stream.set_nonblocking(true).map(|()| stream)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if time::Duration::from_nanos(monotonic_nanos()) - begin > PATIENCE {
+                        return Ok(Err(error));
+                    }
+                    pause(Duration::from_micros(50));
+                }
+                Err(error) => return Ok(Err(error)),
+            }
+        }
     }
 
     fn set_option(&mut self, fd: i64, option: &SocketOption) -> Result<io::Result<()>, String> {
@@ -237,6 +286,7 @@ impl Stack for KernelStack {
 
     fn inject(&mut self, packet: &Packet) -> Result<(), String> {
         let bytes = self.wire.inject(packet, self.mss);
+        // A packet is written whole or not at all.
         (&self.device)
             .write_all(&bytes)
             .map_err(|error| format!("writing to {DEVICE}: {error}"))

@@ -1,0 +1,699 @@
+//! Random streams: what a peer does to a sender, drawn in a closed loop with the simulated TCP, then
+//! replayed on any stack and compared after every event.
+//!
+//! The peer receives what the simulation sends over a path that loses, delays, reorders, duplicates
+//! and marks, and acknowledges it as a receiver does (cumulative ACKs, SACK, DSACK, delayed ACKs,
+//! ECN echo), with ACK loss and changes of its window. The stream is then fixed: every stack gets the
+//! same packets and calls at the same times, whatever it sends.
+//!
+//! Events keep a distance from the simulation's timers, because the kernel's clock tick decides which
+//! of the two comes first.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use units::{Duration, Instant};
+
+use super::judge::{Sent, Stack};
+use super::script::{Action, Call, Event, Outcome, Script, When};
+use super::simulated::Simulated;
+use super::{Flags, Info, Options, Packet, Settings, Timestamps, field};
+
+/// The kinds of streams.
+pub const PROFILES: &[&str] = &[
+    "cubic",
+    "reno",
+    "nosack",
+    "timestamps",
+    "ecn",
+    "rwnd",
+    "idle",
+    "small-mss",
+];
+/// Fields of `tcp_info` that must be equal.
+const EQUAL: &[&str] = &[
+    "tcpi_ca_state",
+    "tcpi_snd_cwnd",
+    "tcpi_snd_ssthresh",
+    "tcpi_unacked",
+    "tcpi_sacked",
+    "tcpi_lost",
+    "tcpi_retrans",
+    "tcpi_total_retrans",
+    "tcpi_reordering",
+];
+/// Fields that may differ by as many microseconds: the RTT by a tick, the RTO by its rounding.
+const NEAR: &[(&str, i64)] = &[("tcpi_rtt", 4_000), ("tcpi_rto", 9_000)];
+/// Times of packets may differ by this.
+const TOLERANCE: Duration = Duration::from_millis(14);
+/// Distance of events from timers.
+const DISTANCE: Duration = Duration::from_millis(16);
+/// A stream has at most this many events after the handshake.
+const MOST_EVENTS: usize = 90;
+/// The stack is watched for this long after the last event.
+const AFTERWARDS: Duration = Duration::from_millis(100);
+
+/// What happened after one event: packets as ranges, and the state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Contiguous packets of one kind are one.
+    pub sent: Vec<Sent>,
+    /// At once after the event.
+    pub info: Info,
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From `low` to `high`.
+    fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.next() % (high - low + 1)
+    }
+
+    fn happens(&mut self, percent: u64) -> bool {
+        self.next() % 100 < percent
+    }
+
+    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.next() as usize % choices.len()]
+    }
+}
+
+/// The stream of `profile` and `seed`, for hosts with timers of `tick`.
+///
+/// # Errors
+/// There is no such profile.
+pub fn stream(profile: &str, seed: u64, tick: Duration) -> Result<Script, String> {
+    if !PROFILES.contains(&profile) {
+        return Err(format!("there is no profile `{profile}` of streams"));
+    }
+    let mut random = Random(seed ^ 0x7363_7269_7074);
+    let mut settings = Settings::default();
+    if profile == "reno" {
+        settings.set("net.ipv4.tcp_congestion_control", "reno");
+    }
+    if profile == "ecn" {
+        settings.set("net.ipv4.tcp_ecn", "2");
+    }
+    let script = Script {
+        file: format!("{profile}-{seed}.pkt"),
+        settings,
+        tolerance: None,
+        mss: None,
+        events: Vec::new(),
+        notes: Vec::new(),
+    };
+    let host = Simulated::new(&script, None, tick)?;
+    let loss = random.one_of(&[0, 1, 3, 5, 10, 20, 30]);
+    let peer = Peer {
+        rtt: random.one_of(&[20, 40, 60, 100, 200]),
+        loss,
+        reordering: random.one_of(&[0, 0, 2, 10]),
+        duplicates: random.one_of(&[0, 0, 2, 5]),
+        ack_loss: random.one_of(&[0, 0, 10, 30]),
+        delays: random.happens(50),
+        marks: if profile == "ecn" {
+            random.one_of(&[2, 10, 30])
+        } else {
+            0
+        },
+        mss: match profile {
+            "small-mss" => random.one_of(&[200, 536]),
+            _ => 1000,
+        },
+        sack: profile != "nosack",
+        stamps: profile == "timestamps",
+        window: if profile == "rwnd" {
+            random.one_of(&[40, 80, 160])
+        } else {
+            1000
+        },
+        arrivals: Vec::new(),
+        held: Vec::new(),
+        next: 1,
+        echo: 0,
+        ece: false,
+        waiting: 0,
+        recent: Vec::new(),
+    };
+    Maker {
+        profile,
+        random,
+        peer,
+        host,
+        script,
+        sent: VecDeque::new(),
+        writes: 0,
+    }
+    .make()
+}
+
+/// The other end, and the path to it.
+struct Peer {
+    /// Milliseconds, all of it before the peer.
+    rtt: u64,
+    loss: u64,
+    reordering: u64,
+    duplicates: u64,
+    ack_loss: u64,
+    delays: bool,
+    marks: u64,
+    mss: u32,
+    sack: bool,
+    stamps: bool,
+    window: u32,
+    /// Segments under way: when, first and end, timestamp, CWR.
+    arrivals: Vec<(u64, u64, u64, u32, bool)>,
+    /// Ranges beyond `next`.
+    held: Vec<(u64, u64)>,
+    next: u64,
+    echo: u32,
+    ece: bool,
+    /// Segments that wait for a delayed ACK.
+    waiting: u32,
+    /// The first numbers of the latest blocks, newest first.
+    recent: Vec<u64>,
+}
+
+impl Peer {
+    /// A segment arrives; returns the ACK that it triggers.
+    fn receive(
+        &mut self,
+        (_, start, end, stamp, cwr): (u64, u64, u64, u32, bool),
+    ) -> Option<Packet> {
+        if cwr {
+            self.ece = false;
+        }
+        if start <= self.next {
+            self.echo = stamp;
+        }
+        let covered = |(from, to): &(u64, u64)| *from <= start && end <= *to;
+        let is_old = end <= self.next || self.held.iter().any(covered);
+        let mut duplicate = None;
+        let in_order = start <= self.next && self.held.is_empty();
+        if is_old {
+            duplicate = Some((start, end));
+        } else {
+            self.held.push((start, end));
+            self.held.sort_unstable();
+            let mut merged: Vec<(u64, u64)> = Vec::new();
+            for (from, to) in self.held.drain(..) {
+                match merged.last_mut() {
+                    Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                    _ => merged.push((from, to)),
+                }
+            }
+            if merged.first().is_some_and(|first| first.0 <= self.next) {
+                self.next = self.next.max(merged.remove(0).1);
+            }
+            self.held = merged;
+            self.recent.retain(|known| *known != start);
+            self.recent.insert(0, start);
+        }
+        if in_order && !is_old && self.delays {
+            self.waiting += 1;
+            if self.waiting < 2 {
+                return None;
+            }
+        }
+        Some(self.ack(duplicate))
+    }
+
+    fn ack(&mut self, duplicate: Option<(u64, u64)>) -> Packet {
+        self.waiting = 0;
+        let mut blocks: Vec<(u64, u64)> = duplicate.into_iter().collect();
+        for start in &self.recent {
+            let block = self
+                .held
+                .iter()
+                .find(|(from, to)| from <= start && start < to);
+            if let Some(block) = block.filter(|block| !blocks.contains(block)) {
+                blocks.push(*block);
+            }
+        }
+        blocks.truncate(3);
+        Packet {
+            ecn: None,
+            flags: Flags {
+                ack: true,
+                ece: self.ece,
+                ..Flags::default()
+            },
+            seq: 1,
+            len: 0,
+            ack: self.next,
+            window: Some(self.window),
+            options: Some(Options {
+                sack: if self.sack { blocks } else { Vec::new() },
+                ..Options::default()
+            }),
+        }
+    }
+}
+
+struct Maker<'a> {
+    profile: &'a str,
+    random: Random,
+    peer: Peer,
+    host: Simulated,
+    script: Script,
+    sent: VecDeque<Sent>,
+    writes: u64,
+}
+
+impl Maker<'_> {
+    fn make(mut self) -> Result<Script, String> {
+        self.open()?;
+        let first = self.random.between(3, 40) * u64::from(self.peer.mss);
+        let now = self.host.now();
+        self.write(now, first)?;
+        while self.script.events.len() < MOST_EVENTS {
+            self.take_sent();
+            let now = self.host.now();
+            let Some(at) = self.next_time(now) else {
+                break;
+            };
+            self.host.wait(at, false, &mut self.sent)?;
+            // What a timer sent on the way arrives later.
+            self.take_sent();
+            self.arrive(at)?;
+            if self
+                .random
+                .happens(if self.profile == "idle" { 12 } else { 5 })
+                && self.writes < 6
+            {
+                let bytes = self.random.between(1, 30 * u64::from(self.peer.mss));
+                let pause = if self.profile == "idle" {
+                    self.random.between(0, 900)
+                } else {
+                    0
+                };
+                let now = self.host.now();
+                let at = self.away_from_timers(now + Duration::from_millis(pause));
+                self.write(at, bytes)?;
+            }
+            if self.profile == "rwnd" && self.random.happens(10) {
+                self.peer.window = self.random.one_of(&[24, 40, 80, 160, 320]);
+            }
+        }
+        Ok(self.script)
+    }
+
+    fn push(&mut self, at: Instant, action: Action) -> Result<(), String> {
+        self.host.wait(at, false, &mut self.sent)?;
+        match &action {
+            Action::Inject(packet) => self.host.inject(packet)?,
+            Action::Call(call, Outcome::Value(value)) => {
+                self.host
+                    .call(call, *value)?
+                    .map_err(|error| format!("{call:?}: {error}"))?;
+            }
+            _ => {}
+        }
+        self.host.wait(at, false, &mut self.sent)?;
+        let time = Duration::from_nanos(at.as_nanos());
+        self.script.events.push(Event {
+            line: self.script.events.len() + 1,
+            text: String::new(),
+            when: When::Absolute(time, time),
+            action,
+        });
+        Ok(())
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        let call = |call, value| Action::Call(call, Outcome::Value(value));
+        for action in [
+            call(Call::Socket, 3),
+            call(Call::Bind { fd: 3 }, 0),
+            call(Call::Listen { fd: 3 }, 0),
+        ] {
+            self.push(Instant::ZERO, action)?;
+        }
+        let stamps = self.peer.stamps.then_some(Timestamps { val: 100, ecr: 0 });
+        let ecn = self.profile == "ecn";
+        let syn = Packet {
+            flags: Flags {
+                syn: true,
+                ece: ecn,
+                cwr: ecn,
+                ..Flags::default()
+            },
+            window: Some(65_535),
+            options: Some(Options {
+                mss: Some(self.peer.mss as u16 + if self.peer.stamps { 12 } else { 0 }),
+                window_scale: Some(7),
+                sack_permitted: self.peer.sack,
+                sack: Vec::new(),
+                timestamps: stamps,
+            }),
+            ..Packet::default()
+        };
+        let begin = Instant::from_millis(10);
+        self.push(begin, Action::Inject(syn))?;
+        for sent in self.sent.drain(..) {
+            let stamps = sent.packet.options.and_then(|options| options.timestamps);
+            self.peer.echo = stamps.map_or(0, |stamps| stamps.val);
+        }
+        let at = begin + Duration::from_millis(self.peer.rtt);
+        let third = self.peer.ack(None);
+        let third = self.stamped(third, at);
+        self.push(at, Action::Inject(third))?;
+        self.push(at, call(Call::Accept { fd: 3 }, 4))
+    }
+
+    fn write(&mut self, at: Instant, len: u64) -> Result<(), String> {
+        self.writes += 1;
+        let call = Action::Call(Call::Write { fd: 4, len }, Outcome::Value(len as i64));
+        self.push(at, call)
+    }
+
+    fn stamped(&self, mut packet: Packet, at: Instant) -> Packet {
+        if let Some(options) = packet.options.as_mut().filter(|_| self.peer.stamps) {
+            options.timestamps = Some(Timestamps {
+                val: 100 + at.as_millis() as u32,
+                ecr: self.peer.echo,
+            });
+            options.sack.truncate(3);
+        }
+        packet
+    }
+
+    /// What the host sent enters the path.
+    fn take_sent(&mut self) {
+        for sent in std::mem::take(&mut self.sent) {
+            let packet = sent.packet;
+            if packet.len == 0 || self.random.happens(self.peer.loss) {
+                continue;
+            }
+            let mut delay = self.peer.rtt;
+            if self.random.happens(self.peer.reordering) {
+                delay += self.random.between(1, self.peer.rtt / 2);
+            }
+            let at = sent.at.as_nanos().div_ceil(1_000_000) + delay;
+            let stamp = packet.options.and_then(|options| options.timestamps);
+            let stamp = stamp.map_or(0, |stamps| stamps.val);
+            let cwr = packet.flags.cwr;
+            let arrival = (
+                at,
+                packet.seq,
+                packet.seq + u64::from(packet.len),
+                stamp,
+                cwr,
+            );
+            self.peer.arrivals.push(arrival);
+            if self.random.happens(self.peer.duplicates) {
+                self.peer
+                    .arrivals
+                    .push((at + 3, arrival.1, arrival.2, stamp, cwr));
+            }
+        }
+        self.peer.arrivals.sort_unstable();
+    }
+
+    /// When the next segment arrives, or the simulation's next timer fires.
+    fn next_time(&mut self, now: Instant) -> Option<Instant> {
+        let timer = self.host.next_timer();
+        match self.peer.arrivals.first() {
+            Some(&(at, ..)) => {
+                let at = now.max(Instant::from_millis(at));
+                Some(self.away_from_timers(at))
+            }
+            None if self.peer.waiting > 0 => {
+                Some(self.away_from_timers(now + Duration::from_millis(40)))
+            }
+            // A timeout repairs; a long silence ends the stream.
+            None => timer.filter(|at| at.saturating_since(now) < Duration::from_secs(3)),
+        }
+    }
+
+    fn away_from_timers(&self, at: Instant) -> Instant {
+        match self.host.next_timer() {
+            Some(timer) if at + DISTANCE > timer && at < timer + DISTANCE => {
+                let nanos = (timer + DISTANCE).as_nanos();
+                Instant::from_millis(nanos.div_ceil(1_000_000))
+            }
+            _ => at,
+        }
+    }
+
+    /// Segments that have arrived by `at` are acknowledged.
+    fn arrive(&mut self, at: Instant) -> Result<(), String> {
+        let due = at.as_millis();
+        let count = self
+            .peer
+            .arrivals
+            .partition_point(|arrival| arrival.0 <= due);
+        let arrived: Vec<_> = self.peer.arrivals.drain(..count).collect();
+        let is_silent = arrived.is_empty();
+        let mut acks = Vec::new();
+        for arrival in arrived {
+            if self.random.happens(self.peer.marks) {
+                self.peer.ece = true;
+            }
+            acks.extend(self.peer.receive(arrival));
+        }
+        if is_silent && self.peer.waiting > 0 {
+            acks.push(self.peer.ack(None));
+        }
+        for ack in acks {
+            if !self.random.happens(self.peer.ack_loss) {
+                let ack = self.stamped(ack, at);
+                self.push(at, Action::Inject(ack))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Feeds `script` to `stack`, whatever that sends, and records it.
+///
+/// # Errors
+/// The stack failed, in a sentence.
+pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, String> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut sent = VecDeque::new();
+    let mut stamps = StampOffset::default();
+    let mut last = Instant::ZERO;
+    for event in &script.events {
+        let When::Absolute(at, _) = event.when else {
+            return Err("a stream has absolute times".into());
+        };
+        last = Instant::ZERO + at;
+        stack.wait(last, false, &mut sent)?;
+        stamps.note(&sent);
+        file_under(steps.last_mut(), &mut sent);
+        match &event.action {
+            Action::Inject(packet) => stack.inject(&stamps.translated(packet))?,
+            Action::Call(call, Outcome::Value(value)) => {
+                stack
+                    .call(call, *value)?
+                    .map_err(|error| format!("{call:?}: {error}"))?;
+            }
+            _ => return Err("a stream has packets and calls alone".into()),
+        }
+        let now = stack.now();
+        stack.wait(now, false, &mut sent)?;
+        stamps.note(&sent);
+        let mut step = Step {
+            sent: Vec::new(),
+            info: stack.info()?,
+        };
+        file_under(Some(&mut step), &mut sent);
+        steps.push(step);
+    }
+    stack.wait(last + AFTERWARDS, false, &mut sent)?;
+    file_under(steps.last_mut(), &mut sent);
+    Ok(steps)
+}
+
+/// The stack's timestamps minus the simulation's, from the first packet.
+#[derive(Default)]
+struct StampOffset(Option<u32>);
+
+/// The simulation sends its SYN-ACK at 10 ms.
+const FIRST_STAMP: u32 = 11;
+
+impl StampOffset {
+    fn note(&mut self, sent: &VecDeque<Sent>) {
+        let first = sent.front().filter(|_| self.0.is_none());
+        let stamps = first.and_then(|sent| sent.packet.options.as_ref()?.timestamps);
+        if let Some(stamps) = stamps {
+            self.0 = Some(stamps.val.wrapping_sub(FIRST_STAMP));
+        }
+    }
+
+    fn translated(&self, packet: &Packet) -> Packet {
+        let mut packet = packet.clone();
+        let stamps = packet
+            .options
+            .as_mut()
+            .and_then(|options| options.timestamps.as_mut());
+        if let Some(stamps) = stamps.filter(|stamps| stamps.ecr > 0) {
+            stamps.ecr = stamps.ecr.wrapping_add(self.0.unwrap_or(0));
+        }
+        packet
+    }
+}
+
+/// Moves packets to a step, and merges those that follow each other at one moment.
+fn file_under(step: Option<&mut Step>, sent: &mut VecDeque<Sent>) {
+    let Some(step) = step else {
+        sent.clear();
+        return;
+    };
+    for next in sent.drain(..) {
+        let follows = |last: &&mut Sent| {
+            last.packet.end() == next.packet.seq
+                && last.packet.len > 0
+                && next.packet.len > 0
+                && last.packet.flags.fin == next.packet.flags.fin
+                && next.at.saturating_since(last.at) < Duration::from_millis(2)
+        };
+        match step.sent.last_mut().filter(follows) {
+            Some(last) => last.packet.len += next.packet.len,
+            None => step.sent.push(next),
+        }
+    }
+}
+
+/// The first event after which two runs of one stream differ, and how.
+#[must_use]
+pub fn compare(simulated: &[Step], kernel: &[Step]) -> Option<(usize, String)> {
+    simulated
+        .iter()
+        .zip(kernel)
+        .enumerate()
+        .find_map(|(at, (ours, theirs))| {
+            compare_states(&ours.info, &theirs.info)
+                .or_else(|| compare_packets(&ours.sent, &theirs.sent))
+                .map(|difference| (at, difference))
+        })
+}
+
+fn compare_states(ours: &Info, theirs: &Info) -> Option<String> {
+    let limits = EQUAL
+        .iter()
+        .map(|name| (*name, 0))
+        .chain(NEAR.iter().copied());
+    limits.into_iter().find_map(|(name, limit)| {
+        let (ours, theirs) = (field(ours, name)?, field(theirs, name)?);
+        (ours.abs_diff(theirs) > limit as u64)
+            .then(|| format!("{name}: simulated {ours}, kernel {theirs}"))
+    })
+}
+
+fn compare_packets(ours: &[Sent], theirs: &[Sent]) -> Option<String> {
+    let show = |sent: Option<&Sent>| match sent {
+        Some(sent) => format!("{} at {:.6} s", sent.packet, sent.at.as_secs_f64()),
+        None => "no packet".into(),
+    };
+    (0..ours.len().max(theirs.len())).find_map(|at| {
+        let (ours, theirs) = (ours.get(at), theirs.get(at));
+        let same = match (ours, theirs) {
+            (Some(a), Some(b)) => {
+                let (p, q) = (&a.packet, &b.packet);
+                let late = a.at.max(b.at).saturating_since(a.at.min(b.at));
+                let of = |flags: Flags| (flags.syn, flags.fin, flags.rst, flags.ece, flags.cwr);
+                (p.seq, p.len, p.ack, of(p.flags), p.ecn)
+                    == (q.seq, q.len, q.ack, of(q.flags), q.ecn)
+                    && late <= TOLERANCE
+            }
+            _ => false,
+        };
+        (!same).then(|| format!("simulated {}, kernel {}", show(ours), show(theirs)))
+    })
+}
+
+/// Shortens `script` while `differs` holds: nothing after the difference, then without one event
+/// after another. `differs` returns the event of the difference; it is asked at most `tries` times.
+pub fn shrink(
+    script: &Script,
+    at: usize,
+    tries: usize,
+    mut differs: impl FnMut(&Script) -> Option<usize>,
+) -> Script {
+    let mut shortest = script.clone();
+    shortest.events.truncate(at + 1);
+    let is_optional = |event: &Event| match &event.action {
+        Action::Inject(packet) => packet.flags.ack && packet.ack > 1,
+        Action::Call(call, _) => matches!(call, Call::Write { .. }),
+        _ => false,
+    };
+    let mut next = shortest.events.len();
+    for _ in 0..tries {
+        let Some(place) = shortest.events[..next].iter().rposition(is_optional) else {
+            break;
+        };
+        next = place;
+        let mut shorter = shortest.clone();
+        shorter.events.remove(place);
+        if let Some(at) = differs(&shorter) {
+            shorter.events.truncate(at + 1);
+            shortest = shorter;
+        }
+    }
+    shortest
+}
+
+/// `script` as text, with what a stack sent as the expectation.
+#[must_use]
+pub fn text(script: &Script, steps: &[Step]) -> String {
+    let mut lines = String::new();
+    for (name, value) in &script.settings.sysctls {
+        if Settings::default()
+            .sysctls
+            .contains(&(name.clone(), value.clone()))
+        {
+            continue;
+        }
+        let _ = writeln!(lines, "`sysctl -q {name}={value}`");
+    }
+    for (event, step) in script.events.iter().zip(steps) {
+        let When::Absolute(at, _) = event.when else {
+            continue;
+        };
+        let at = at.as_secs_f64();
+        let _ = match &event.action {
+            Action::Inject(packet) => writeln!(lines, "{at:.6} < {packet}"),
+            Action::Call(call, Outcome::Value(value)) => {
+                writeln!(lines, "{at:.6} {} = {value}", call_text(call))
+            }
+            _ => Ok(()),
+        };
+        for sent in &step.sent {
+            let mut packet = sent.packet.clone();
+            packet.window = None;
+            if let Some(stamps) = packet
+                .options
+                .as_mut()
+                .and_then(|it| it.timestamps.as_mut())
+            {
+                // The clock of the stream.
+                (stamps.val, stamps.ecr) = (sent.at.as_millis() as u32 + 1, 0);
+            }
+            let _ = writeln!(lines, "{:.6} > {packet}", sent.at.as_secs_f64());
+        }
+    }
+    lines
+}
+
+fn call_text(call: &Call) -> String {
+    match call {
+        Call::Socket => "socket(..., SOCK_STREAM, IPPROTO_TCP)".into(),
+        Call::Bind { fd } => format!("bind({fd}, ..., ...)"),
+        Call::Listen { fd } => format!("listen({fd}, 1)"),
+        Call::Accept { fd } => format!("accept({fd}, ..., ...)"),
+        Call::Write { fd, len } => format!("write({fd}, ..., {len})"),
+        other => format!("{other:?}"),
+    }
+}
