@@ -79,7 +79,7 @@ FLOORS = (
     ("commands.kernel", "commands.emulate", "commands.execution"),
     ("commands.validate_groups", "commands.validate_analyze", "commands.validate_streams"),
     ("commands.validate",),
-    ("commands.listing",),
+    ("commands.listing", "commands.stacks"),
     (
         "commands.analyze",
         "commands.evaluate",
