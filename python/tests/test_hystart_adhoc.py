@@ -153,5 +153,6 @@ def test_schemes_share_placements_and_sinks(study: Study) -> None:
     assert len(sinks) == 2
     assert sinks[BASELINE] == sinks[PORT]
     networks = findings.table("table", "simulated", "networks")
+    assert not networks.is_empty()
     assert (networks["pairs_connected"] == 1.0).all()
     assert (networks["energy_used_w"] > 0).all()
