@@ -163,14 +163,14 @@ def validate(
         return validate_streams.validate(
             streams, seed=seed, output=output, as_json=as_json, quiet=quiet
         )
-    _validate_grid(
+    _validate_kernel(
         paths, algorithm, group, quick=quick, clean=clean, runs=runs, size=size, stack=stack,
         output=output, as_json=as_json, quiet=quiet,
     )  # fmt: skip
     return 0
 
 
-def _validate_grid(
+def _validate_kernel(
     paths: list[str] | None,
     algorithm: list[str] | None,
     group: list[str] | None,
