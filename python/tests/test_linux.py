@@ -222,7 +222,7 @@ def test_without_permission_one_sentence_says_what_is_missing(tmp_path: Path) ->
     # A process that may open no files cannot open the device.
     code = """
 import resource, sys
-from slowstart import behind, cli, execution
+from slowstart.commands import cli, emulate, execution
 
 def without(function):
     def call(*words, **options):
@@ -231,7 +231,7 @@ def without(function):
     return call
 
 execution.check_linux = without(execution.check_linux)
-behind.emulate = without(behind.emulate)
+emulate.emulate = without(emulate.emulate)
 sys.exit(cli.invoke(sys.argv[1:]))
 """
     for words in (
