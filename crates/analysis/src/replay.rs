@@ -212,7 +212,7 @@ impl Player {
     }
 }
 
-/// Replays a connection that was analyzed [for that](crate::file::analyze_for_replay).
+/// Replays a connection that was analyzed for that.
 #[must_use]
 pub fn replay(connection: &Connection, algorithm: &Algorithm) -> Replay {
     let begin = match connection.steps.first() {

@@ -8,7 +8,7 @@
 //!
 //! - The client opens the connection and sends, as the simulated sender does. It writes one stream.
 //! - Cryptography is null: keys do nothing, and a tag of 16 bytes is kept. The flights of the
-//!   handshake have the sizes of real ones ([`session`]). A run tells nothing about the CPU that
+//!   handshake have the sizes of real ones (`session`). A run tells nothing about the CPU that
 //!   cryptography takes.
 //! - Datagrams carry 1472 bytes of UDP payload, which fill the packets of 1500 bytes of the
 //!   simulated TCP; path MTU discovery is off.
