@@ -264,9 +264,9 @@ fn a_capture_that_begins_late_cannot_tell() {
     assert_eq!((verdict.reason, &verdict.exit), (Reason::CannotTell, &None));
 }
 
-/// Over a cell whose rate varies, the beginning of the drain is often hidden, and then the answer is
-/// that it cannot be told: in 5 of these 24 captures. Another reason would be wrong. A third of the
-/// times is within a round trip.
+/// Over a cell whose rate varies, the packets often hide the beginning of the drain. The verdict is
+/// then "cannot tell": in 5 of these 24 captures. Another reason would be wrong. A third of the times
+/// is within a round trip.
 #[test]
 fn the_exit_of_bbr_over_lte_is_found_or_not_told() {
     let (mut found_reasons, mut near) = (0, 0);

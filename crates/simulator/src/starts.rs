@@ -1,7 +1,7 @@
 //! What starts in a run, and when: the measured flows, the flows of background traffic, and sources of
 //! datagrams. It counts what background traffic does.
 //!
-//! It decides times and sizes alone. Whoever asks opens the flows and offers the packets.
+//! It decides times and sizes alone. Its caller opens the flows and offers the packets.
 
 use std::collections::BTreeMap;
 

@@ -128,11 +128,11 @@ def run(
 
 
 def _errors(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    told = [row for row in rows if row["cost_s"] is not None]
-    seconds = np.array([abs(row["cost_s"] - row["true_cost_s"]) for row in told])
-    taken = np.array([row["completion_s"] for row in told])
+    known = [row for row in rows if row["cost_s"] is not None]
+    seconds = np.array([abs(row["cost_s"] - row["true_cost_s"]) for row in known])
+    taken = np.array([row["completion_s"] for row in known])
     within = (seconds <= 0.1 * taken) | (seconds <= _LEAST_S)
-    covered = [row["low_s"] <= row["true_cost_s"] <= row["high_s"] for row in told]
+    covered = [row["low_s"] <= row["true_cost_s"] <= row["high_s"] for row in known]
     large = [
         each
         for row in rows
@@ -152,12 +152,12 @@ def _errors(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     return {
         "connections": len(rows),
-        "told": len(told),
+        "known": len(known),
         "error_median": quantile(seconds / taken, 0.5),
         "error_p95": quantile(seconds / taken, 0.95),
         "error_median_s": quantile(seconds, 0.5),
-        "within": float(np.mean(within)) if told else None,
-        "covered": float(np.mean(covered)) if told else None,
+        "within": float(np.mean(within)) if known else None,
+        "covered": float(np.mean(covered)) if known else None,
         "differences": len(large),
         "decided": len(decided),
         "sign_right": float(np.mean(right)) if right else None,
@@ -186,7 +186,7 @@ def show(found: dict[str, Any]) -> None:
              "difference: median", "p95")  # fmt: skip
     rows = [
         [
-            name, str(each["connections"]), text(each["told"] / max(each["connections"], 1)),
+            name, str(each["connections"]), text(each["known"] / max(each["connections"], 1)),
             text(each["error_median"]), text(each["error_p95"]), text(each["within"]),
             text(each["covered"]), str(each["differences"]), str(each["decided"]),
             text(each["sign_right"]),

@@ -249,13 +249,13 @@ IDEAL = f"{_AVOIDANCE}+oracle"
 
 @dataclass(frozen=True)
 class Cost:
-    """What an exit cost, or why nothing can be told."""
+    """What an exit cost, or why it is unknown."""
 
     difference: Difference | None
     why: str | None
 
     def document(self) -> dict[str, Any]:
-        """For ``--json``; ``seconds`` is null if nothing can be told."""
+        """For ``--json``; ``seconds`` is null if it is unknown."""
         made = self.difference
         keys = made.document() if made else {"seconds": None, "low_s": None, "high_s": None}
         return {**keys, "seconds": None if self.why else keys["seconds"], "why": self.why}

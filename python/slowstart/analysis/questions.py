@@ -72,7 +72,7 @@ def cost_sentence(connection: dict[str, Any]) -> str | None:
     if cost is None:
         return None
     if cost["seconds"] is None:
-        return f"What the exit cost cannot be told: {cost['why']}."
+        return f"The cost of the exit is unknown: {cost['why']}."
     return (
         f"Against an ideal exit on the fitted path, the exit cost {cost_text(connection)} "
         "of the completion time."

@@ -2,8 +2,8 @@
 //! the routes over them.
 //!
 //! A packet is offered to the link at its hop, and comes out of it later. The fabric knows packets and
-//! their routes, but no flow and no host: it reports which packets it dropped, and whoever offered
-//! them draws the conclusions. A link that is added during a run is announced by
+//! their routes, but no flow and no host: it reports which packets it dropped, and its caller draws
+//! the conclusions. A link that is added during a run is announced by
 //! [`Fabric::take_added`], so that it gets a place in an agenda.
 
 mod accesses;
