@@ -6,6 +6,9 @@ use units::Instant;
 use super::{EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, Turn};
 use crate::rack::{Rack, RackContext};
 
+/// The largest packet into which Linux merges SACKed segments, in bytes (`tcp_skb_shift`).
+const LARGEST_MERGED: u64 = 65_535 * 8;
+
 /// What one ACK delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
@@ -78,7 +81,7 @@ impl Scoreboard {
             if segment.end() > end {
                 break;
             }
-            if !segment.has(EVER_RETRANS) {
+            if !segment.has(EVER_RETRANS) && !self.is_merged_with_retransmission(index) {
                 continue;
             }
             duplicate.retransmitted += 1;
@@ -92,6 +95,23 @@ impl Scoreboard {
             }
         }
         duplicate
+    }
+
+    /// Linux merges adjacent SACKed segments into one packet (`tcp_shift_skb_data`), which counts as
+    /// retransmitted if one of them was.
+    fn is_merged_with_retransmission(&self, index: u64) -> bool {
+        let segment = self.slot(index);
+        if !segment.has(SACKED) {
+            return false;
+        }
+        let of_packet = |other: u64| {
+            let other = *self.slot(other);
+            let is_near = other.seq.abs_diff(segment.seq) < LARGEST_MERGED;
+            (other.has(SACKED) && !other.has(RETRANS) && is_near).then_some(other)
+        };
+        let below = (self.base..index).rev().map_while(of_packet);
+        let above = (index + 1..self.next).map_while(of_packet);
+        below.chain(above).any(|other| other.has(EVER_RETRANS))
     }
 
     /// The receiver reports that it holds `start..end`.
@@ -264,4 +284,47 @@ impl Scoreboard {
 
 fn widen(span: &mut Option<(Instant, Instant)>, sent: Instant) {
     *span = Some(span.map_or((sent, sent), |(first, _)| (first, sent)));
+}
+
+#[cfg(test)]
+mod tests {
+    use congestion::rate_sample::SendStamp;
+    use units::Bytes;
+
+    use super::*;
+
+    /// Six segments of 1,000 bytes. The second was lost, retransmitted and SACKed, and so were the
+    /// third and the sixth without a retransmission.
+    fn board() -> Scoreboard {
+        let stamp = SendStamp {
+            delivered: Bytes::ZERO,
+            delivered_time: Instant::ZERO,
+            first_sent: Instant::ZERO,
+            app_limited: false,
+        };
+        let mut board = Scoreboard::new(1_000);
+        for index in 0..6 {
+            board.push(index * 1_000, 1_000, Instant::ZERO, stamp);
+        }
+        board.mark_lost(1);
+        board.retransmit(1, Instant::from_millis(1), stamp, false);
+        for index in [1, 2, 5] {
+            let segment = board.slot_mut(index);
+            segment.flags = segment.flags & !(LOST | RETRANS) | SACKED;
+        }
+        board
+    }
+
+    #[test]
+    fn a_duplicate_of_a_segment_merged_with_a_retransmission_counts_as_one() {
+        let low_of = |start: u64| {
+            let duplicate = board().take_duplicate(start, start + 1_000);
+            (duplicate.retransmitted, duplicate.low)
+        };
+        assert_eq!(low_of(1_000), (1, Some(1_000)));
+        assert_eq!(low_of(2_000), (1, Some(2_000)));
+        // A hole lies between the last one and the retransmission.
+        assert_eq!(low_of(5_000), (0, None));
+        assert_eq!(low_of(3_000), (0, None));
+    }
 }
