@@ -30,7 +30,9 @@ Quick = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no tables and no progress.")]
 Runs = Annotated[int | None, typer.Option("-n", "--runs", metavar="N", show_default=False)]
-Stacks = Annotated[list[str] | str | None, typer.Option("--stack", metavar="STACK", show_default=False)]
+Stacks = Annotated[
+    list[str] | str | None, typer.Option("--stack", metavar="STACK", show_default=False)
+]
 Output = Annotated[
     str | None,
     typer.Option(

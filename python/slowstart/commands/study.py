@@ -18,7 +18,7 @@ from slowstart.report.progress import Meter
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slowstart.studies.study import Study
+    from slowstart.studies.library import Study
 
 EPILOG = """\b
 Examples:
