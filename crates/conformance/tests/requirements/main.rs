@@ -154,10 +154,11 @@ fn page(all: &BTreeMap<String, Found>) -> String {
          # Requirements of the standards\n\n\
          What each document requires of a sender or a receiver, in our words; where the code meets \
          it; and\nthe tests that show it. \"Differs\" gives the reason where this TCP does what \
-         Linux does instead; a\ntest named there shows what it does. A step is part of an algorithm \
-         that the document describes\nwithout MUST or SHOULD.\n\n\
+         Linux does instead; a\ntest named there shows what it does. A step is part of an \
+         algorithm that the document describes\nwithout MUST or SHOULD.\n\n\
          The sentences were written from memory of the documents: the documents decide, and the \
-         list may lack\nsome of their requirements. It has none of RFC 6675, 8985, 9438 and 9937 yet.\n",
+         list may lack\nsome of their requirements. \
+         It has none of RFC 6675, 8985, 9438 and 9937 yet.\n",
     );
     let root = "../../";
     let show = |places: &BTreeSet<(String, String)>| {
