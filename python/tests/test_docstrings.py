@@ -6,6 +6,7 @@ import doctest
 import inspect
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ PUBLIC: list[Callable[..., Any]] = [
     metrics.loss_increase,
     metrics.loss_probability,
     metrics.speed_up,
+    metrics.speed_up_by_class,
 ]
 
 
@@ -45,3 +47,61 @@ def test_public_functions_are_described(function: Callable[..., Any]) -> None:
     arguments = words.partition("Args:")[2].partition("Returns:")[0]
     for name in inspect.signature(function).parameters:
         assert f"  {name}: " in arguments, name
+
+
+# The native module has one line for each method; this page has the rest, with examples.
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
+# Of Scenario, what serves stores and sweeps inside the package.
+INTERNAL = {
+    "compare",
+    "definition",
+    "definitions",
+    "from_exact_json",
+    "from_tomls",
+    "to_exact_json",
+}
+
+
+def native_names() -> list[str]:
+    """The public names of the native module, with the methods of its classes."""
+    found = ["algorithms", "paths"]
+    for kind in (slowstart.Result, slowstart.Table, slowstart.Scenario):
+        names = [name for name in dir(kind) if not name.startswith("_") and name not in INTERNAL]
+        found += [f"{kind.__name__}.{name}" for name in names]
+    return found
+
+
+def section(name: str) -> str:
+    """The section of the page with this heading, without those below it."""
+    for part in PAGE.read_text(encoding="utf-8").split("\n#"):
+        heading, _, words = part.partition("\n")
+        if heading.lstrip("# ") == name:
+            return words
+    return ""
+
+
+@pytest.mark.parametrize("name", native_names())
+def test_native_names_have_a_section_with_an_example(name: str) -> None:
+    words = section(name)
+    assert "Returns: " in words
+    assert ">>> " in words
+
+
+def test_examples_of_the_page_run() -> None:
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    done = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags)
+    assert done.failed == 0
+    assert done.attempted > 30
+
+
+def test_every_public_name_is_described() -> None:
+    functions = {each for each in PUBLIC if each.__module__.startswith("slowstart")}
+    for name in slowstart.__all__:
+        found = getattr(slowstart, name)
+        if inspect.isfunction(found):
+            assert found in functions, name
+        elif callable(found):
+            assert section(name) or issubclass(found, Exception), name
+    for name, found in inspect.getmembers(metrics, inspect.isfunction):
+        if found.__module__ == metrics.__name__ and not name.startswith("_"):
+            assert found in functions, name
