@@ -1,5 +1,5 @@
-//! A connection in which both sides write, at one of its ends: the application there, and the end of
-//! the handshake. The crate `workload` has the applications.
+//! A connection in which both sides write, at one of its ends: the application there, and the end
+//! of the handshake. The crate `workload` has the applications.
 
 use std::sync::Arc;
 

@@ -91,7 +91,8 @@ pub struct FlowState<'a> {
     pub device: Option<Box<Device>>,
     /// Whether its packets carry router feedback.
     pub asks_routers: bool,
-    /// The time of the flow's calendar entry on each side, at or before its earliest deadline there.
+    /// The time of the flow's calendar entry on each side, at or before its earliest deadline
+    /// there.
     pub scheduled: [Instant; 2],
     /// When the application acts next.
     pub application: Instant,

@@ -277,8 +277,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The receiver of a flow has what the application there, or a proxy, waits for. The last segment
-    /// carried the timestamp `ts_val`.
+    /// The receiver of a flow has what the application there, or a proxy, waits for. The last
+    /// segment carried the timestamp `ts_val`.
     #[cold]
     #[inline(never)]
     fn notify(&mut self, flow: u32, ts_val: u32) {
@@ -509,8 +509,9 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Ensures that the flow's calendar entry on its receiver's side is no later than the receiver's
-    /// timer. Only an earlier deadline moves an entry. One that is due too early is rescheduled.
+    /// Ensures that the flow's calendar entry on its receiver's side is no later than the
+    /// receiver's timer. Only an earlier deadline moves an entry. One that is due too early is
+    /// rescheduled.
     #[inline(always)]
     fn keep_receiver(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);

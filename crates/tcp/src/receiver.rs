@@ -128,9 +128,10 @@ pub struct Receiver {
     /// the third segment is awaited, the former is the time of the next SYN-ACK.
     delayed_ack_at: Instant,
     compressed_ack_at: Instant,
-    compressed: u32,
-    /// Duplicate ACKs counted for `duplicates_of`.
-    duplicate_acks: u32,
+    /// At most [`policy::COMPRESSION_LIMIT`].
+    compressed: u8,
+    /// Duplicate ACKs counted for `duplicates_of`, at most [`policy::UNCOMPRESSED_DUPLICATES`].
+    duplicate_acks: u8,
     duplicates_of: u64,
     aside: Option<Box<Aside>>,
     ts_recent: u32,

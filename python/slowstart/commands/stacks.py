@@ -30,7 +30,7 @@ class Stacks(How):
 
     def check(self, scenarios: Sequence[Scenario]) -> None:
         """Rejects invalid settings before any run starts."""
-        if self.force or self.switch_hystart:
+        if self.options.force or self.options.switch_hystart:
             raise InputError("--force and --switch-hystart are for the kernel: --stack linux")
         check_stacks(scenarios, self.names, self.own)
 
@@ -42,7 +42,7 @@ class Stacks(How):
             scenarios,
             self.names,
             self.own,
-            threads=self.threads,
+            threads=self.options.threads,
             traces=keep != "none",
             progress=progress,
         )

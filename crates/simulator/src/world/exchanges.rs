@@ -1,8 +1,8 @@
 //! Connections in which both sides write: two flows, one in each direction.
 //!
 //! The initiator's flow opens the connection as any flow does. The acceptor's flow is established
-//! when the third segment of the handshake arrives, or the initiator's first data. Each data segment
-//! carries the acknowledgment that is due in its direction.
+//! when the third segment of the handshake arrives, or the initiator's first data. Each data
+//! segment carries the acknowledgment that is due in its direction.
 //!
 //! A host has the sender of one of the two flows and the receiver of the other, so what an
 //! application hears and writes concerns one side of the path only.
@@ -273,9 +273,9 @@ impl<'a> World<'a> {
         self.keep_sender(flow);
     }
 
-    /// Offers `count` data segments of a sender whose host also has the receiver of `peer`: they carry
-    /// the acknowledgment that is due there, as long as it reports anything new. `packet` is the
-    /// first of them.
+    /// Offers `count` data segments of a sender whose host also has the receiver of `peer`: they
+    /// carry the acknowledgment that is due there, as long as it reports anything new. `packet` is
+    /// the first of them.
     pub(super) fn offer_with_ack(
         &mut self,
         peer: u32,

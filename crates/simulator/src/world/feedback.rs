@@ -39,8 +39,8 @@ impl World<'_> {
         packet.size += packet.payload.attach(feedback, self.fabric.aside());
     }
 
-    /// Whether an ACK for `flow` that arrives now is the SYN-ACK of a connection in which both sides
-    /// write.
+    /// Whether an ACK for `flow` that arrives now is the SYN-ACK of a connection in which both
+    /// sides write.
     fn is_syn_ack_of_both(&mut self, flow: u32) -> bool {
         let state = self.flows.get_mut(flow);
         let opens = |it: &Conversation| it.side == Side::Initiator;
@@ -65,8 +65,8 @@ impl World<'_> {
     }
 
     /// Attaches the receiver's echo of router feedback to an ACK. A packet has room for one: the
-    /// SYN-ACK of a connection in which both sides write carries the request of the acceptor, and no
-    /// answer to the initiator.
+    /// SYN-ACK of a connection in which both sides write carries the request of the acceptor, and
+    /// no answer to the initiator.
     #[cold]
     #[inline(never)]
     pub(super) fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {

@@ -1,11 +1,11 @@
 //! Proxies that split connections (Border, Kojo, Griner, Montenegro and Shelby 2001, RFC 3135,
 //! section 2.4.1).
 //!
-//! Each leg of a split connection is a flow of its own. At a proxy, the receiver of one leg meets the
-//! sender of the next one. The proxy answers a SYN itself, and opens the next leg in that instant. It
-//! writes what has arrived in order into the next leg at once, and the FIN too. The data stays in
-//! the receive buffer until the next leg has acknowledged it, so the receive window tells the sender
-//! what the whole proxy can take, and the proxy never holds more than its buffer.
+//! Each leg of a split connection is a flow of its own. At a proxy, the receiver of one leg meets
+//! the sender of the next one. The proxy answers a SYN itself, and opens the next leg in that
+//! instant. It writes what has arrived in order into the next leg at once, and the FIN too. The
+//! data stays in the receive buffer until the next leg has acknowledged it, so the receive window
+//! tells the sender what the whole proxy can take, and the proxy never holds more than its buffer.
 //!
 //! ## Assumptions
 //!
@@ -221,8 +221,8 @@ impl<'a> World<'a> {
         flow
     }
 
-    /// The sender of `flow` has all of its data acknowledged: the connection ends once this is so on
-    /// all legs.
+    /// The sender of `flow` has all of its data acknowledged: the connection ends once this is so
+    /// on all legs.
     #[inline]
     pub(super) fn complete(&mut self, flow: u32) {
         if self.flows.get_mut(flow).relay.is_none() {

@@ -3,43 +3,43 @@
 //! The left side has the hosts that start the measured flows, with all their timers, and the start
 //! of each flow. It takes the packets that come from the right out of the links, and it passes
 //! packets from router to router. The right side has the hosts at the other end, and takes the
-//! packets that come from the left out of the last link of their route. A flow of background traffic
-//! in the reverse direction has its sender on the right.
+//! packets that come from the left out of the last link of their route. A flow of background
+//! traffic in the reverse direction has its sender on the right.
 //!
 //! What the right side does reaches the left no earlier than the shortest delay of a link from
 //! right to left: the lookahead of conservative parallel simulation (Chandy and Misra 1979, Bryant
 //! 1977). The right side may therefore lag behind the left by that much, and each does in one turn
-//! all that falls into that time. It is never ahead. Within a turn a link passes packet after packet
-//! without the calendar, as long as nothing else of its side comes first.
+//! all that falls into that time. It is never ahead. Within a turn a link passes packet after
+//! packet without the calendar, as long as nothing else of its side comes first.
 //!
 //! ## Why the results are those of the plain loop
 //!
 //! Each side takes its own events in the plain loop's order. An event of one side changes nothing
 //! that the other side reads in between, except:
 //!
-//! - *The links between the sides.* When the right side takes packets out of a link, all packets that
-//!   come before them have been offered. When the left side does, packets of earlier times may still
-//!   be offered, but none of them can overtake. A queue that decides at dequeue is served up to the
-//!   time that the right side has reached, and no further.
-//! - *The start and the end of a flow*, which use both ends and numbers that earlier flows have left
-//!   free. They happen on the left, after the right side has caught up with that very event
+//! - *The links between the sides.* When the right side takes packets out of a link, all packets
+//!   that come before them have been offered. When the left side does, packets of earlier times may
+//!   still be offered, but none of them can overtake. A queue that decides at dequeue is served up
+//!   to the time that the right side has reached, and no further.
+//! - *The start and the end of a flow*, which use both ends and numbers that earlier flows have
+//!   left free. They happen on the left, after the right side has caught up with that very event
 //!   ([`World::catch_up`]). A flow with its sender on the right may end there. Before its receiver
 //!   acts at a time at which it may have ended, the right side catches up too
 //!   ([`World::settle_end`]).
-//! - *The smallest RTT*, which a flow's latency heuristic reads at the receiver: the probe keeps its
-//!   decreases until the arrivals have reached them.
+//! - *The smallest RTT*, which a flow's latency heuristic reads at the receiver: the probe keeps
+//!   its decreases until the arrivals have reached them.
 //!
 //! ## Where it does not apply
 //!
 //! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
 //! has no delay permits no lookahead, and neither do flows of which some end at hosts behind access
 //! links and others at the end of the path itself. Links beside the path may connect its ends, or
-//! hosts at the same end, so a scenario with any has no two sides, nor has one with proxies. A router with explicit support reads the length
-//! of its queue at past instants: if that queue decides at dequeue, it reports its length as of its
-//! last packet, which depends on the order in which the sides act; the samples of such a queue
-//! (measured where both sides of connections write) are no different. A traced run reads the
-//! receiver at each ACK. All of these take the plain loop, and so do paths on which a turn would have few
-//! packets.
+//! hosts at the same end, so a scenario with any has no two sides, nor has one with proxies. A
+//! router with explicit support reads the length of its queue at past instants: if that queue
+//! decides at dequeue, it reports its length as of its last packet, which depends on the order in
+//! which the sides act; the samples of such a queue (measured where both sides of connections
+//! write) are no different. A traced run reads the receiver at each ACK. All of these take the
+//! plain loop, and so do paths on which a turn would have few packets.
 
 use std::sync::atomic::AtomicBool;
 
@@ -235,8 +235,8 @@ impl World<'_> {
                 });
     }
 
-    /// What stands at the right end of the path; `None` if flows end both at hosts and at the path's
-    /// own end.
+    /// What stands at the right end of the path; `None` if flows end both at hosts and at the
+    /// path's own end.
     fn right_end(&self) -> Option<RightEnd> {
         let path = &self.scenario.path;
         let measured = self.scenario.flows.iter().map(|flow| flow.ends.to);
@@ -349,16 +349,16 @@ impl World<'_> {
         self.turns.received = self.turns.received.max(now);
     }
 
-    /// Lets the right side catch up before a flow starts, if flows also end on the right: a flow takes
-    /// its number and its entry from those that ended.
+    /// Lets the right side catch up before a flow starts, if flows also end on the right: a flow
+    /// takes its number and its entry from those that ended.
     pub(super) fn keep_order_of_flows(&mut self) {
         if self.turns.has_reverse_flows {
             self.catch_up();
         }
     }
 
-    /// Lets the right side catch up before a receiver on the left acts, if the sender may have ended
-    /// the flow.
+    /// Lets the right side catch up before a receiver on the left acts, if the sender may have
+    /// ended the flow.
     #[inline(always)]
     pub(super) fn settle_end(&mut self, flow: u32) {
         if self.turns.has_reverse_flows && flow & BACKGROUND != 0 {
