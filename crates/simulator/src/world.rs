@@ -9,6 +9,7 @@ mod crossing;
 mod device;
 mod exchanges;
 mod feedback;
+mod lookahead;
 mod outcome;
 mod packets;
 mod relay;

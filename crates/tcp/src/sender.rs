@@ -48,7 +48,7 @@ mod recovery;
 mod report;
 mod retransmit;
 #[cfg(test)]
-mod shortcuts;
+mod shortcuts_tests;
 mod timer;
 mod transmit;
 mod usage;
