@@ -97,21 +97,25 @@ impl Scoreboard {
         duplicate
     }
 
-    /// Linux merges adjacent SACKed segments into one packet (`tcp_shift_skb_data`), which counts as
-    /// retransmitted if one of them was.
+    /// Linux merges a SACKed segment into the SACKed packet below it (`tcp_shift_skb_data`). The
+    /// packet counts as retransmitted if one of its segments was. The lowest segment of a run usually
+    /// fills a hole, and is then not merged with those above it.
     fn is_merged_with_retransmission(&self, index: u64) -> bool {
         let segment = self.slot(index);
         if !segment.has(SACKED) {
             return false;
         }
-        let of_packet = |other: u64| {
-            let other = *self.slot(other);
+        let is_of_packet = |other: &u64| {
+            let other = self.slot(*other);
             let is_near = other.seq.abs_diff(segment.seq) < LARGEST_MERGED;
-            (other.has(SACKED) && !other.has(RETRANS) && is_near).then_some(other)
+            other.has(SACKED) && !other.has(RETRANS) && is_near
         };
-        let below = (self.base..index).rev().map_while(of_packet);
-        let above = (index + 1..self.next).map_while(of_packet);
-        below.chain(above).any(|other| other.has(EVER_RETRANS))
+        let below = (self.base..index).rev().take_while(is_of_packet);
+        let above = (index + 1..self.next).take_while(is_of_packet);
+        below.chain(above).any(|other| {
+            let is_merged = other > self.base && is_of_packet(&(other - 1));
+            is_merged && self.slot(other).has(EVER_RETRANS)
+        })
     }
 
     /// The receiver reports that it holds `start..end`.
@@ -293,8 +297,8 @@ mod tests {
 
     use super::*;
 
-    /// Six segments of 1,000 bytes. The second was lost, retransmitted and SACKed, and so were the
-    /// third and the sixth without a retransmission.
+    /// Eight segments of 1,000 bytes, of which two were lost and retransmitted: the third, above the
+    /// SACKed second one, and the lowest of those that are SACKed beyond a hole.
     fn board() -> Scoreboard {
         let stamp = SendStamp {
             delivered: Bytes::ZERO,
@@ -303,12 +307,14 @@ mod tests {
             app_limited: false,
         };
         let mut board = Scoreboard::new(1_000);
-        for index in 0..6 {
+        for index in 0..8 {
             board.push(index * 1_000, 1_000, Instant::ZERO, stamp);
         }
-        board.mark_lost(1);
-        board.retransmit(1, Instant::from_millis(1), stamp, false);
-        for index in [1, 2, 5] {
+        for index in [2, 5] {
+            board.mark_lost(index);
+            board.retransmit(index, Instant::from_millis(1), stamp, false);
+        }
+        for index in [1, 2, 3, 5, 6] {
             let segment = board.slot_mut(index);
             segment.flags = segment.flags & !(LOST | RETRANS) | SACKED;
         }
@@ -321,10 +327,12 @@ mod tests {
             let duplicate = board().take_duplicate(start, start + 1_000);
             (duplicate.retransmitted, duplicate.low)
         };
-        assert_eq!(low_of(1_000), (1, Some(1_000)));
-        assert_eq!(low_of(2_000), (1, Some(2_000)));
-        // A hole lies between the last one and the retransmission.
-        assert_eq!(low_of(5_000), (0, None));
-        assert_eq!(low_of(3_000), (0, None));
+        for start in [1_000, 2_000, 3_000] {
+            assert_eq!(low_of(start), (1, Some(start)));
+        }
+        // A hole, a retransmission that filled one, and the segment above it.
+        assert_eq!(low_of(4_000), (0, None));
+        assert_eq!(low_of(5_000), (1, Some(5_000)));
+        assert_eq!(low_of(6_000), (0, None));
     }
 }
