@@ -3,7 +3,7 @@
 use congestion::{Algorithm, BuildContext, Congestion, CongestionKind, Phase, Sent, SlowStartExit};
 use units::{Bytes, Instant, Rate};
 
-use crate::error::Error;
+use crate::Error;
 use crate::flight::{Facts, Flight, Impossible};
 use crate::report::{Mismatch, Report};
 use crate::subject::{Mode, Subject};

@@ -40,9 +40,9 @@ refusing!(
 
 /// See `linux`.
 pub(crate) fn run_script_on_kernel(
-    _: &::conformance::packetdrill::Script,
+    _: &::packetdrill::Script,
     _: Option<&str>,
     _: units::Duration,
-) -> PyResult<::conformance::packetdrill::Run> {
+) -> PyResult<::packetdrill::Run> {
     Err(errors::input("the stack linux needs Linux"))
 }

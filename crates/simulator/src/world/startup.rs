@@ -30,7 +30,8 @@ impl World<'_> {
         }
     }
 
-    /// Looks at the start-up of a measured flow whose sender has just processed an ACK or a timeout.
+    /// Looks at the start-up of a measured flow whose sender has just processed an ACK or a
+    /// timeout.
     #[cold]
     #[inline(never)]
     pub(super) fn look_at_startup(&mut self, flow: u32) {
