@@ -365,10 +365,12 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.accept(decision, ack.now);
             return;
         }
+        // RFC9438-4.6c
         if !ack.cwnd_limited {
             return;
         }
         let mut acked = ack.delivered;
+        // RFC9438-4.10a
         if self.window.in_slow_start() {
             acked = self.start_slowly(ack);
             if acked.is_zero() {
@@ -410,6 +412,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             {
                 reduced.cwnd = cwnd;
             }
+            // RFC9438-4.8a
             let threshold = self.avoidance.on_congestion(congestion, &reduced);
             self.window.ssthresh = whole(threshold, self.window.smss);
         }
@@ -457,6 +460,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         }
     }
 
+    // RFC9438-4.9a
     fn undo(&mut self, _now: Instant) {
         self.reducing = false;
         self.taken_over = false;
