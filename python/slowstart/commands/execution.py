@@ -6,10 +6,10 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from slowstart import running
+from slowstart.commands.options import Stack
 from slowstart.errors import InputError, RunError, complain
 from slowstart.report.progress import Meter
 
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from slowstart.commands.options import RunOptions
     from slowstart.figure_style import Look
     from slowstart.planning import Plan, Runs
-
-
-class Stack(str, Enum):
-    """The TCP that runs a scenario."""
-
-    SIMULATED = "simulated"
-    LINUX = "linux"
-    LINUX_VM = "linux-vm"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from slowstart.figure_style import Look
+
+
+class Stack(str, Enum):
+    """The TCP that runs a scenario."""
+
+    SIMULATED = "simulated"
+    LINUX = "linux"
+    LINUX_VM = "linux-vm"
+
 
 Quick = Annotated[
     bool,

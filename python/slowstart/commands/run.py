@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart.commands import stacks
-from slowstart.commands.execution import How, Stack, execute, execute_to_files
 from slowstart.commands.grouping import spread
-from slowstart.commands.options import ReportOptions  # noqa: TC001 (Typer reads it)
+from slowstart.commands.options import ReportOptions, Stack
 from slowstart.errors import InputError
 from slowstart.labels import canonical, labelled, meanings, names, split
-from slowstart.planning import Plan, once, remark_once
 from slowstart.running import compare
 
 if TYPE_CHECKING:
     from slowstart._native import Scenario
+    from slowstart.commands.execution import How
     from slowstart.figure_style import Look
+    from slowstart.planning import Plan
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
 SIZE = "20 MB"
@@ -150,6 +149,8 @@ def compare_paths(
     options: ReportOptions,
 ) -> None:  # fmt: skip
     """Compare algorithms over one or more paths."""
+    from slowstart.commands import execution, stacks
+
     settings: dict[str, Any] = {
         "runs": options.runs,
         "seed": seed,
@@ -166,9 +167,9 @@ def compare_paths(
     look = options.look()
     if only is None:
         settings |= {"size": amount, "duration": duration}
-        execute(*_beside(paths, algorithms, beside, settings, options), look)
+        execution.execute(*_beside(paths, algorithms, beside, settings, options), look)
         return
-    how = How(only, options)
+    how = execution.How(only, options)
     sized = amount is not None
     options.check_cost(kernel=how.kernel, sized=sized, remedy="give --size, not --duration")
     plan = _plan(paths, algorithms, amount, duration, settings, how, options)
@@ -186,6 +187,9 @@ def _beside(
     options: ReportOptions,
 ) -> tuple[Plan, How]:
     """The plan of a comparison of stacks in virtual time."""
+    from slowstart.commands import stacks
+    from slowstart.planning import Plan
+
     if options.files() or options.cost:
         raise InputError("tables of QUIC stacks have no --cost and no Parquet file: use -o DIR")
     scenarios, on, own = stacks.scenarios_of(paths, algorithms, names, settings)
@@ -210,6 +214,8 @@ def _plan(
     options: ReportOptions,
 ) -> Plan:
     """The plan of a comparison on one stack."""
+    from slowstart.planning import Plan, once, remark_once
+
     scenarios = compare(paths, algorithms, size=size, duration=duration, **settings)
     compared = [each.resolved["flows"][0]["algorithm"] for each in scenarios[: len(algorithms)]]
     fixed: list[str] = []
@@ -241,11 +247,13 @@ def _plan(
 
 def _make(plan: Plan, how: How, options: ReportOptions, look: Look) -> None:
     """Makes the runs of a plan, into the files or the folder that the options name."""
+    from slowstart.commands import execution
+
     files = options.files()
     if files:
-        execute_to_files(plan, how, files)
+        execution.execute_to_files(plan, how, files)
     else:
-        execute(plan, how, look)
+        execution.execute(plan, how, look)
 
 
 @spread(
@@ -277,6 +285,8 @@ def run_file(
     options: ReportOptions,
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
+    from slowstart.commands import execution
+    from slowstart.planning import Plan, once, remark_once
     from slowstart.report.exits import has_bottleneck, ideals
     from slowstart.store import shipped
 
@@ -286,7 +296,7 @@ def run_file(
     scenario = shipped.load(file, tested).with_runs(runs=options.runs, seed=seed)
     shown = {} if tested is None else names([canonical(tested)], given)
     (scenario,) = labelled([scenario], shown)
-    how = How(Stack(options.stacks[0]), options)
+    how = execution.How(Stack(options.stacks[0]), options)
     look = options.look()
     chosen, notes = [scenario], meanings(shown)
     if not how.kernel:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slowstart._native import check_stacks, run_stacks, stacks
-from slowstart.commands.execution import How, Stack
+from slowstart.commands.execution import How
+from slowstart.commands.options import Stack
 from slowstart.errors import InputError
 from slowstart.labels import split
 from slowstart.running import compare
