@@ -16,7 +16,7 @@
 //!   `latest_rtt: None` during the first second after [`Avoidance::epoch`].
 //! - A start-up that leaves at a window of one segment gets a threshold of two, the least that a
 //!   reduction may give (RFC 5681, equation 4).
-//! - After an idle restart the start-up is not told to begin again: Linux's HyStart is not re-armed
+//! - An idle restart does not restart the start-up: Linux's HyStart is not re-armed
 //!   either. Start-ups that care see `idle_since` in [`Startup::on_sent`].
 
 use units::{Bytes, Duration, Instant, Rate};

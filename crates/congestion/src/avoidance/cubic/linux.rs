@@ -68,7 +68,7 @@ const FRIENDLY_SCALE: u64 = 15;
 const FRIENDLY_SCALE_2_1: u64 = 23;
 /// While the capacity is unknown the window grows by at least 1/20 per round trip.
 const UNKNOWN_COUNT: u64 = 20;
-/// While the capacity is unknown version 2.1 grows by one segment for so many ACKs, before scaling.
+/// While the capacity is unknown, version 2.1 grows by one segment for this many ACKs, unscaled.
 const UNKNOWN_COUNT_2_1: u64 = 50;
 /// `max_increment` of version 2.1: the most segments per tenth of a second.
 const MAX_INCREMENT_2_1: u64 = 16;
