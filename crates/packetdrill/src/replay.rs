@@ -45,7 +45,7 @@ pub struct Step {
 pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, String> {
     let mut steps: Vec<Step> = Vec::new();
     let mut sent = VecDeque::new();
-    let mut stamps = StampOffset::default();
+    let mut stamps = Stamps::default();
     let mut last = Instant::ZERO;
     for event in &script.events {
         let When::Absolute(at, _) = event.when else {
@@ -79,20 +79,36 @@ pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, Strin
     Ok(steps)
 }
 
-/// The stack's timestamps minus the simulation's, from the first packet.
+/// The timestamps of a stack, which the peer echoes in place of the simulation's.
 #[derive(Default)]
-struct StampOffset(Option<u32>);
+struct Stamps {
+    /// Of each packet with one, in order.
+    sent: Vec<u32>,
+}
 
 /// The simulation sends its SYN-ACK at 10 ms.
 const FIRST_STAMP: u32 = 11;
 
-impl StampOffset {
+impl Stamps {
     fn note(&mut self, sent: &VecDeque<Sent>) {
-        let first = sent.front().filter(|_| self.0.is_none());
-        let stamps = first.and_then(|sent| sent.packet.options.as_ref()?.timestamps);
-        if let Some(stamps) = stamps {
-            self.0 = Some(stamps.val.wrapping_sub(FIRST_STAMP));
-        }
+        let options = sent.iter().filter_map(|sent| sent.packet.options.as_ref());
+        let stamps = options.filter_map(|options| Some(options.timestamps?.val));
+        self.sent.extend(stamps);
+        self.sent.dedup();
+    }
+
+    /// The stack's timestamp for the simulation's. A timer of the stack may be late, and with it the
+    /// timestamp: the echo is that of the packet nearest in time.
+    fn nearest(&self, simulated: u32) -> u32 {
+        let Some(first) = self.sent.first() else {
+            return simulated;
+        };
+        let stamp = first.wrapping_add(simulated.wrapping_sub(FIRST_STAMP));
+        let distance = |sent: &u32| (sent.wrapping_sub(stamp) as i32).unsigned_abs();
+        let tolerance = TOLERANCE.as_millis() as u32;
+        let near = self.sent.iter().copied().min_by_key(distance);
+        near.filter(|near| distance(near) <= tolerance)
+            .unwrap_or(stamp)
     }
 
     fn translated(&self, packet: &Packet) -> Packet {
@@ -102,7 +118,7 @@ impl StampOffset {
             .as_mut()
             .and_then(|options| options.timestamps.as_mut());
         if let Some(stamps) = stamps.filter(|stamps| stamps.ecr > 0) {
-            stamps.ecr = stamps.ecr.wrapping_add(self.0.unwrap_or(0));
+            stamps.ecr = self.nearest(stamps.ecr);
         }
         packet
     }
@@ -258,5 +274,23 @@ fn call_text(call: &Call) -> String {
         Call::Accept { fd } => format!("accept({fd}, ..., ...)"),
         Call::Write { fd, len } => format!("write({fd}, ..., {len})"),
         other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_is_that_of_the_nearest_packet() {
+        let stamps = Stamps {
+            sent: vec![1_011, 1_071, 1_158, 1_199],
+        };
+        // The timer of the stack was 2 ms late.
+        assert_eq!(stamps.nearest(156), 1_158);
+        assert_eq!(stamps.nearest(71), 1_071);
+        // The stack sent nothing near.
+        assert_eq!(stamps.nearest(120), 1_120);
+        assert_eq!(Stamps::default().nearest(5), 5);
     }
 }

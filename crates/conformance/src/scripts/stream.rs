@@ -9,7 +9,8 @@
 //! Events keep a distance from the simulation's timers, because the kernel's clock tick decides which
 //! of the two comes first. A round trip of data takes longer than the handshake did, because both
 //! stacks compare that of a retransmission with the shortest one, and a busy kernel sends up to a
-//! millisecond late.
+//! millisecond late. No two packets arrive at one instant, because the kernel sends the answer to the
+//! second later than that to the first.
 
 use std::collections::VecDeque;
 
@@ -38,6 +39,8 @@ const DISTANCE: Duration = Duration::from_millis(16);
 const BEYOND_MIN_RTT: u64 = 4;
 /// A stream has at most this many events after the handshake.
 const MOST_EVENTS: usize = 90;
+/// Time between packets of one burst.
+const SPACING: Duration = Duration::from_micros(100);
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 struct Random(u64);
@@ -130,6 +133,7 @@ pub fn stream(profile: &str, seed: u64, tick: Duration) -> Result<Script, String
         script,
         sent: VecDeque::new(),
         writes: 0,
+        last: Instant::ZERO,
     }
     .make()
 }
@@ -245,6 +249,8 @@ struct Maker<'a> {
     script: Script,
     sent: VecDeque<Sent>,
     writes: u64,
+    /// The last event.
+    last: Instant,
 }
 
 impl Maker<'_> {
@@ -256,6 +262,7 @@ impl Maker<'_> {
         while self.script.events.len() < MOST_EVENTS {
             self.take_sent();
             let now = self.host.now();
+            let waits_for_timer = self.peer.arrivals.is_empty() && self.peer.waiting == 0;
             let Some(at) = self.next_time(now) else {
                 break;
             };
@@ -274,8 +281,11 @@ impl Maker<'_> {
                 } else {
                     0
                 };
-                let now = self.host.now();
-                let at = self.away_from_timers(now + Duration::from_millis(pause));
+                let mut from = self.host.now();
+                if waits_for_timer {
+                    from += DISTANCE;
+                }
+                let at = self.away_from_timers(from + Duration::from_millis(pause));
                 self.write(at, bytes)?;
             }
             if self.profile == "rwnd" && self.random.happens(10) {
@@ -286,6 +296,11 @@ impl Maker<'_> {
     }
 
     fn push(&mut self, at: Instant, action: Action) -> Result<(), String> {
+        let at = match action {
+            Action::Inject(_) => at.max(self.last + SPACING),
+            _ => at.max(self.last),
+        };
+        self.last = at;
         self.host.wait(at, false, &mut self.sent)?;
         match &action {
             Action::Inject(packet) => self.host.inject(packet)?,
