@@ -216,7 +216,9 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
 pub(crate) fn initial(initial_window: Bytes, smss: Bytes) -> Window {
     let smss = smss.max(Bytes::new(1));
     Window {
+        // RFC5681-3.1b
         cwnd: whole(initial_window, smss),
+        // RFC5681-3.1e
         ssthresh: Bytes::MAX,
         smss,
     }
@@ -373,6 +375,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
                 return;
             }
         }
+        // RFC5681-3.1a
         self.window.cwnd += self.avoidance.on_ack(acked, ack, &self.window);
     }
 
@@ -386,12 +389,14 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         // A loss during CWR, or a mark during recovery or after a timeout, reduces nothing more: but
         // what was reduced can no longer be undone.
         let marked = congestion.kind == CongestionKind::Ecn && congestion.phase == Phase::Loss;
+        // RFC5681-4.3a
         if !timeout && congestion.phase.is_reducing() || marked {
             self.prior_ssthresh = Bytes::ZERO;
             return;
         }
         self.record_exit(congestion.now, reason);
         let before = self.window;
+        // RFC5681-3.1i
         if !timeout || congestion.first_of_window {
             self.prior_cwnd = self.window.cwnd;
             self.prior_ssthresh = if undoable {
@@ -416,6 +421,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.taken_over = taken_over.is_some();
         if timeout {
             self.reducing = false;
+            // RFC5681-3.1j
             self.window.cwnd = whole(congestion.in_flight + self.window.smss, self.window.smss);
             self.avoidance.on_timeout();
             self.startup.restart(congestion.now, congestion.snd_nxt);
@@ -445,6 +451,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         if let Some(cwnd) = self.avoidance.on_recovery_exit(&self.window) {
             self.window.ssthresh = whole(cwnd, self.window.smss).max(self.window.smss * 2);
         }
+        // RFC5681-3.2f
         if self.window.ssthresh != Bytes::MAX {
             self.window.cwnd = whole(self.recovery.on_exit(&self.window), self.window.smss);
         }
@@ -479,6 +486,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         let rto = rto.max(Duration::from_nanos(1));
         let mut idle = idle.saturating_sub(rto);
         let mut cwnd = window.cwnd_segments();
+        // RFC5681-4.1a
         while !idle.is_zero() && window.smss * cwnd > floor {
             cwnd /= 2;
             idle = idle.saturating_sub(rto);

@@ -18,16 +18,17 @@ use scenario::{Application, Flow};
 use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
-use workload::{Act, Side as Party};
+use workload::Side as Party;
 
 use crate::agenda::{LEFT, Side};
 use crate::carried::Carried;
-use crate::conversation::{Conversation, Opened};
+use crate::connection::Member;
+use crate::conversation::Conversation;
 use crate::oracle::Oracle;
 use crate::routes::Hop;
 use crate::traffic::Totals;
 
-pub use leg::{Arrived, Relay};
+pub use leg::Arrived;
 pub use pool::Pool;
 
 /// The state of a running flow.
@@ -65,10 +66,8 @@ pub struct FlowState<'a> {
     pub acks: Hop,
     /// The source of a flow of background traffic.
     pub source: u32,
-    /// The flow in the other direction of the same connection.
-    pub peer: Option<u32>,
-    /// The legs before and behind it, if proxies split its connection.
-    pub relay: Option<Box<Relay>>,
+    /// Its place in its connection, unless it is the only flow of that.
+    member: Option<Box<Member>>,
     /// The application at the sender, if both sides write.
     pub conversation: Option<Box<Conversation>>,
     /// When its SYN leaves.
@@ -162,8 +161,7 @@ impl<'a> FlowState<'a> {
             data: place.data,
             acks: place.acks,
             source: 0,
-            peer: None,
-            relay: None,
+            member: None,
             conversation: None,
             start: place.start,
             size: place.size,
@@ -187,12 +185,6 @@ impl<'a> FlowState<'a> {
     /// Payload of a full segment.
     pub const fn smss(&self) -> u16 {
         self.smss
-    }
-
-    /// The next leg of the same connection, if a proxy receives its data.
-    #[inline]
-    pub fn next(&self) -> Option<u32> {
-        self.relay.as_ref()?.next
     }
 
     /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn
@@ -269,29 +261,10 @@ impl<'a> FlowState<'a> {
         else {
             return;
         };
-        let mut has_acted = false;
-        while let Some(act) = conversation.application.act(now) {
-            has_acted = true;
-            match act {
-                Act::Write(bytes) => endpoints.sender.write(now, bytes.get()),
-                Act::Ask(request, answer) => {
-                    endpoints.sender.write(now, request.get());
-                    conversation.asked = Some((request, answer));
-                }
-                Act::Close => endpoints.sender.close(),
-            }
-        }
-        self.application = conversation.application.due();
-        if has_acted
-            && let Some(Opened {
-                third,
-                rtt,
-                retransmitted,
-            }) = &conversation.opened
-            && !endpoints.sender.is_established()
-        {
-            endpoints.sender.accept(now, third, *rtt, *retransmitted);
-            self.asks_routers = endpoints.sender.asks_routers();
+        let has_acted = conversation.act(now, &mut endpoints.sender);
+        self.application = conversation.due();
+        if has_acted {
+            self.accept(now);
         }
     }
 
@@ -440,7 +413,8 @@ impl<'a> FlowState<'a> {
         let stats = sender.stats();
         totals.last = totals.last.max(now);
         // Of a connection in which both sides write, the acceptor's data counts.
-        let side = self.conversation.as_ref().map(|it| it.side);
+        let member = self.member.as_ref().filter(|_| self.conversation.is_some());
+        let side = member.map(|member| member.side());
         if side != Some(Party::Initiator) {
             totals.delivered += arrived.delivered.get();
             totals.segments_sent += stats.segments_sent;

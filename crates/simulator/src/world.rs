@@ -242,7 +242,7 @@ impl<'a> World<'a> {
         }
         let data = carried.data_segment();
         let state = self.flows.get_mut(flow);
-        let (peer, next) = (state.peer, state.next());
+        let (peer, next) = (state.peer(), state.next());
         if let Some(ack) = carried.take_carried(self.fabric.aside()) {
             if let Some(peer) = peer {
                 self.take_third(peer, &ack);
@@ -283,7 +283,7 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn notify(&mut self, flow: u32, ts_val: u32) {
         let state = self.flows.get_mut(flow);
-        let (peer, next) = (state.peer, state.next());
+        let (peer, next) = (state.peer(), state.next());
         if let Some(peer) = peer
             && let Some(endpoints) = self.endpoints(peer)
         {
@@ -341,7 +341,7 @@ impl<'a> World<'a> {
     fn answer_syn_ack(&mut self, flow: u32, syn_ack: &AckSegment) {
         let state = self.flows.get_mut(flow);
         let route = state.data;
-        if state.peer.is_some() {
+        if state.peer().is_some() {
             return self.answer_both_ways(flow, syn_ack);
         }
         self.see_third(flow);
@@ -431,7 +431,7 @@ impl<'a> World<'a> {
             };
             let route = state.data;
             let asks_routers = state.asks_routers;
-            let peer = state.peer;
+            let peer = state.peer();
             if self.is_plain {
                 self.see_data_leave(flow, &segment, ecn);
             }
@@ -591,7 +591,7 @@ impl<'a> World<'a> {
                 self.finish(flow);
                 return;
             }
-            if state.peer.is_none() {
+            if state.peer().is_none() {
                 state.application_acts(now);
             } else {
                 self.converse(flow);

@@ -399,6 +399,7 @@ impl Receiver {
             self.rcv_nxt = self.rcv_nxt.max(to);
             self.beyond.remove_below(to);
         }
+        // RFC5681-3.2b
         // RFC 5681 section 4.2: an immediate ACK when the gap is filled.
         self.pending.immediate |= self.beyond.is_empty();
     }
@@ -425,6 +426,7 @@ impl Receiver {
 
     /// `tcp_data_queue_ofo`.
     fn take_out_of_order(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        // RFC5681-3.2a
         let (start, end) = (segment.seq, segment.end());
         if ecn_ce {
             self.on_mark();

@@ -112,6 +112,7 @@ impl RetransmissionTimer {
     /// The handshake is over. The timeout is [`RTO_FALLBACK`] until there is an RTT sample.
     pub(crate) const fn on_established(&mut self) {
         self.expires_at = Instant::MAX;
+        // RFC6298-5d
         self.rto = RTO_FALLBACK;
         self.backoff = 0;
         self.retransmits = 0;
@@ -149,6 +150,7 @@ impl RetransmissionTimer {
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         self.retransmits = self.retransmits.saturating_add(1);
         self.backoff = self.backoff.saturating_add(1);
+        // RFC6298-5c
         self.start(now, back_off(self.rto, 1));
     }
 
@@ -194,6 +196,7 @@ mod tests {
         Instant::from_millis(millis)
     }
 
+    // Tests RFC6298-5c
     #[test]
     fn timeouts_double_until_a_sample_and_stop_at_the_largest() {
         let mut timer = RetransmissionTimer::new(Tick::NONE);

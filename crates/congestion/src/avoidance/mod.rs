@@ -38,6 +38,7 @@ impl AdditiveIncrease {
             self.credit = Bytes::ZERO;
             growth = smss;
         }
+        // RFC5681-3.1g
         self.credit += acked;
         if self.credit >= per {
             growth += self.spend(per, smss);

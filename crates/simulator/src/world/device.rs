@@ -33,7 +33,7 @@ impl World<'_> {
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints) {
             endpoints.sender.handle_transmitted(device.take_sent(now));
         }
-        if state.relay.is_some() {
+        if state.before().is_some() {
             self.relay(flow);
         }
     }

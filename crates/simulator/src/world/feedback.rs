@@ -6,7 +6,7 @@ use workload::Side;
 
 use super::World;
 use crate::carried::Carried;
-use crate::conversation::Conversation;
+use crate::connection::Member;
 
 impl World<'_> {
     /// Passes the router feedback of an arrived packet to its host.
@@ -43,8 +43,9 @@ impl World<'_> {
     /// sides write.
     fn is_syn_ack_of_both(&mut self, flow: u32) -> bool {
         let state = self.flows.get_mut(flow);
-        let opens = |it: &Conversation| it.side == Side::Initiator;
-        state.conversation.as_deref().is_some_and(opens)
+        let opens = |it: &Member| it.side() == Side::Initiator;
+        state.conversation.is_some()
+            && state.member().is_some_and(opens)
             && state
                 .endpoints
                 .as_ref()
@@ -55,7 +56,7 @@ impl World<'_> {
     /// acceptor to routers.
     fn note_request(&mut self, flow: u32, mut syn_ack: Carried) {
         let ttl = self.fabric.ttl_at(syn_ack.hop());
-        let peer = self.flows.get_mut(flow).peer;
+        let peer = self.flows.get_mut(flow).peer();
         let feedback = syn_ack.detach(self.fabric.aside());
         if let (Some(feedback), Some(peer)) = (feedback, peer)
             && let Some(endpoints) = self.endpoints(peer)
@@ -70,7 +71,7 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {
-        let peer = self.flows.get_mut(packet.flow).peer;
+        let peer = self.flows.get_mut(packet.flow).peer();
         if ack.syn
             && let Some(peer) = peer
         {

@@ -42,7 +42,8 @@ impl World<'_> {
             return self.finish_background(flow);
         }
         self.catch_up();
-        let arrived = self.end_legs(flow);
+        let (_, behind) = self.flows.legs(flow);
+        let arrived = self.end_legs(&behind);
         let now = self.now;
         self.fabric.link(FORWARD).advance(now);
         self.note_busy_periods();

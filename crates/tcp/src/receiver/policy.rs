@@ -106,6 +106,7 @@ impl Receiver {
     /// `__tcp_ack_snd_check`: at once, delayed, or compressed.
     pub(super) fn decide(&mut self, now: Instant) {
         let full = u64::from(self.rcv_mss);
+        // RFC5681-4.2a
         let is_due = match self.thinned_to() {
             None => self.unacknowledged() > full && self.may_advance_edge() || self.acks_quickly(),
             Some(packets) => self.unacknowledged() >= packets.saturating_mul(full),
@@ -155,6 +156,7 @@ impl Receiver {
                     .map_or(most, |srtt| srtt.max(ATO_MIN).min(most)),
             );
         }
+        // RFC5681-4.2b
         ato = ato.min(longest);
         if self.delayed_ack_at == Instant::MAX {
             self.delayed_ack_at = self.tick.expiry(now, ato);
