@@ -32,7 +32,7 @@ FLOORS = (
     ("analysis.truth", "analysis.kernel"),
     ("analysis.costs",),
     # Validation against the kernel.
-    ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
+    ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),
     ("fidelity.measuring", "fidelity.compare", "fidelity.edges"),
     ("fidelity.judge",),
     ("fidelity.distributions",),

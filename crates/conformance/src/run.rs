@@ -1,4 +1,4 @@
-//! Runs a vector: tells a congestion control what happened, and compares what it answers.
+//! Runs a vector: feeds each event to a congestion control and compares its response.
 
 use congestion::{Algorithm, BuildContext, Congestion, CongestionKind, Phase, Sent, SlowStartExit};
 use units::{Bytes, Instant, Rate};

@@ -16,7 +16,7 @@
 //!   `latest_rtt: None` during the first second after [`Avoidance::epoch`].
 //! - A start-up that leaves at a window of one segment gets a threshold of two, the least that a
 //!   reduction may give (RFC 5681, equation 4).
-//! - After an idle restart the start-up is not told to begin again: Linux's HyStart is not re-armed
+//! - An idle restart does not restart the start-up: Linux's HyStart is not re-armed
 //!   either. Start-ups that care see `idle_since` in [`Startup::on_sent`].
 
 use units::{Bytes, Duration, Instant, Rate};
@@ -365,10 +365,12 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.accept(decision, ack.now);
             return;
         }
+        // RFC9438-4.6c
         if !ack.cwnd_limited {
             return;
         }
         let mut acked = ack.delivered;
+        // RFC9438-4.10a
         if self.window.in_slow_start() {
             acked = self.start_slowly(ack);
             if acked.is_zero() {
@@ -410,6 +412,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             {
                 reduced.cwnd = cwnd;
             }
+            // RFC9438-4.8a
             let threshold = self.avoidance.on_congestion(congestion, &reduced);
             self.window.ssthresh = whole(threshold, self.window.smss);
         }
@@ -457,6 +460,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         }
     }
 
+    // RFC9438-4.9a
     fn undo(&mut self, _now: Instant) {
         self.reducing = false;
         self.taken_over = false;

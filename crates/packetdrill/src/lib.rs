@@ -2,7 +2,7 @@
 //! Testing, from Sockets to Packets", USENIX ATC 2013), for any TCP.
 //!
 //! A script lists the system calls of an application, the packets that its peer injects, and the
-//! packets that the tested host must send, each with its time. [`parse`] reads the part of the
+//! packets that the tested host must send, each with its time. [`parse()`] reads the part of the
 //! language that concerns the transport of one TCP connection, and refuses everything else with
 //! line and reason. [`run`] runs a script against a [`Stack`] and stops at the first difference.
 //! [`replay`] feeds the packets and calls of a script to a stack, and compares two stacks after each.

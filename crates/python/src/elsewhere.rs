@@ -33,6 +33,7 @@ refusing!(
     kernel_load,
     kernel_unload,
     kernel_status,
+    kernel_tick_us,
     check_vm,
     run_vm,
 );

@@ -58,6 +58,12 @@ pub fn enter_user_namespace() -> PyResult<()> {
     emulator::enter_user_namespace().map_err(|error| emulator_error(&error))
 }
 
+/// The length of the running kernel's tick, in microseconds; zero if it is unknown.
+#[pyfunction]
+pub fn kernel_tick_us() -> u64 {
+    kernel_stack::tick().as_micros()
+}
+
 /// Raises an error if this machine, user or kernel does not support the scenarios. Leaves nothing
 /// behind.
 #[pyfunction]

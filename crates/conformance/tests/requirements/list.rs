@@ -44,6 +44,10 @@ pub const DOCUMENTS: &[(&str, &str)] = &[
         "RFC9406",
         "Balasubramanian, Huang, Olson, HyStart++: Modified Slow Start for TCP, 2023",
     ),
+    (
+        "RFC9438",
+        "Xu, Ha, Rhee, Goel, Eggert, CUBIC for Fast and Long-Distance Networks, 2023",
+    ),
 ];
 
 /// The list, by document and section.
@@ -239,4 +243,59 @@ pub const REQUIREMENTS: &[Requirement] = &[
         Should,
         "HyStart++ serves only the initial slow start; later ones are standard.",
     ),
+    met(
+        "RFC9438-4.2a",
+        Step,
+        "The window follows W_max + C (t - K)^3, t after the reduction.",
+    ),
+    met(
+        "RFC9438-4.3a",
+        Should,
+        "Where Reno's estimated window exceeds the curve, cwnd follows the estimate.",
+    ),
+    excepted(
+        "RFC9438-4.3b",
+        Should,
+        "Once the estimate has reached the window before the reduction, it grows by one segment.",
+        "Linux keeps the slope of 9/17; `cubic:rfc9438=true` changes it.",
+    ),
+    met(
+        "RFC9438-4.4a",
+        Must,
+        "Below W_max each ACK adds the difference to the target, divided by cwnd.",
+    ),
+    met("RFC9438-4.5a", Must, "Above W_max the same holds."),
+    met(
+        "RFC9438-4.6a",
+        Should,
+        "A congestion event leaves seven tenths of the window.",
+    ),
+    met("RFC9438-4.6b", Must, "ssthresh is at least two segments."),
+    met(
+        "RFC9438-4.6c",
+        Must,
+        "If cwnd is reduced in place of FlightSize, it does not grow beyond what is in use.",
+    ),
+    met(
+        "RFC9438-4.7a",
+        Should,
+        "A flow that loses below its last maximum lowers the maximum further.",
+    ),
+    met(
+        "RFC9438-4.8a",
+        Must,
+        "A timeout reduces cwnd as in RFC 5681, and ssthresh to seven tenths.",
+    ),
+    excepted(
+        "RFC9438-4.9a",
+        Should,
+        "A spurious reduction is undone, with the state of the curve.",
+        "As in Linux the undo restores cwnd and ssthresh, and a new epoch begins.",
+    ),
+    met(
+        "RFC9438-4.10a",
+        Must,
+        "Below ssthresh a slow start governs cwnd.",
+    ),
+    met("RFC9438-5.1a", Should, "C is 0.4."),
 ];

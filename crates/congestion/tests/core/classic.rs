@@ -34,6 +34,7 @@ fn slow_start_credits_every_segment() {
     assert_eq!(flow.cwnd(), 88);
 }
 
+// Tests RFC9438-4.6c
 #[test]
 fn a_sender_that_its_window_does_not_limit_does_not_grow() {
     let mut flow = Flow::new("cubic+standard", 10);
@@ -207,6 +208,7 @@ fn an_idle_window_decays() {
 }
 
 /// A8: the window and the threshold of before come back, and with them slow start.
+// Tests RFC9438-4.9a
 #[test]
 fn a_spurious_reduction_is_undone() {
     for kind in [CongestionKind::Loss, CongestionKind::Timeout] {

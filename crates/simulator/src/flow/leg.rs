@@ -3,7 +3,7 @@
 
 use units::{Bytes, Instant};
 
-use super::{Endpoints, FlowState};
+use super::FlowState;
 use crate::connection::{Member, Opened};
 
 /// What has arrived at the last receiver of a split connection.
@@ -13,16 +13,6 @@ pub struct Arrived {
     pub finished_at: Option<Instant>,
     /// Whether the last sender has all acknowledged.
     pub is_complete: bool,
-}
-
-impl Arrived {
-    pub fn at(endpoints: &Endpoints) -> Self {
-        Self {
-            delivered: endpoints.receiver.delivered() - endpoints.receiver.concealed(),
-            finished_at: endpoints.receiver.finished_at(),
-            is_complete: endpoints.sender.is_complete(),
-        }
-    }
 }
 
 impl FlowState<'_> {

@@ -1,8 +1,10 @@
 //! A connection in reused memory is a new connection, and an open one is small.
 
 use congestion::Algorithm;
+use measure::FlowProbe;
 use proptest::prelude::*;
 use tcp::segment::DataSegment;
+use tcp::{Receiver, Sender};
 
 use super::*;
 

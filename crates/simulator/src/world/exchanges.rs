@@ -135,7 +135,7 @@ impl<'a> World<'a> {
         }
         state.open(self.now);
         if let Some(endpoints) = self.endpoints(asks) {
-            endpoints.receiver.listen();
+            endpoints.receiver().listen();
         }
         self.listen(asks);
         self.listen(answers);
@@ -161,7 +161,7 @@ impl<'a> World<'a> {
         if let Some(peer) = peer
             && let Some(endpoints) = self.endpoints(peer)
         {
-            endpoints.awaited = awaited;
+            endpoints.await_bytes(awaited);
         }
     }
 
@@ -172,17 +172,17 @@ impl<'a> World<'a> {
         let (peer, route, asks_routers) = (state.peer(), state.data, state.asks_routers);
         let rtt = state
             .endpoints
-            .as_ref()
-            .and_then(|it| it.sender.rtt_sample());
+            .as_mut()
+            .and_then(|it| it.sender().rtt_sample());
         let Some(peer) = peer else {
             return;
         };
         let Some(endpoints) = self.endpoints(peer) else {
             return;
         };
-        let third = endpoints.receiver.connect(now, syn_ack, rtt);
+        let third = endpoints.receiver().connect(now, syn_ack, rtt);
         let answer = asks_routers
-            .then(|| endpoints.receiver.answer_to_syn_ack())
+            .then(|| endpoints.receiver().answer_to_syn_ack())
             .flatten();
         let mut packet = Packet {
             size: ack_size(&third),
@@ -206,7 +206,7 @@ impl<'a> World<'a> {
         let Some(endpoints) = asks.and_then(|asks| self.endpoints(asks)) else {
             return;
         };
-        let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
+        let (rtt, retransmitted) = endpoints.receiver().complete_handshake(now);
         let opened = Opened {
             third: *third,
             rtt,
@@ -228,18 +228,18 @@ impl<'a> World<'a> {
     pub(super) fn hear(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (Some(own), Some(endpoints)) = (state.peer(), &state.endpoints) else {
+        let (Some(own), Some(endpoints)) = (state.peer(), &mut state.endpoints) else {
             return;
         };
-        let delivered = endpoints.receiver.delivered().get();
-        let is_closed = endpoints.receiver.finished_at().is_some();
+        let delivered = endpoints.receiver().delivered().get();
+        let is_closed = endpoints.receiver().finished_at().is_some();
         let state = self.flows.get_mut(own);
         let Some(conversation) = &mut state.conversation else {
             return;
         };
         if let Some(answered) = conversation.hear(now, delivered, is_closed) {
             // The handshake is no part of the first epoch.
-            let opened = state.endpoints.as_ref().and_then(|it| it.established);
+            let opened = state.endpoints.as_ref().and_then(|it| it.established());
             let start = opened.map_or(answered.start, |opened| answered.start.max(opened));
             let epoch = Epoch {
                 connection: conversation.number(),
@@ -289,13 +289,13 @@ impl<'a> World<'a> {
             && !packet.payload.data_segment().syn
             && let Some(endpoints) = self.endpoints(peer)
         {
-            let ack = endpoints.receiver.take_ack(now);
+            let ack = endpoints.receiver().take_ack(now);
             let data = packet.payload.data_segment();
             if data.len > 0 {
-                endpoints.receiver.on_data_sent(now);
+                endpoints.receiver().on_data_sent(now);
             }
             if data.fin {
-                endpoints.receiver.on_fin_sent();
+                endpoints.receiver().on_fin_sent();
             }
             let Some(ack) = ack else {
                 break;

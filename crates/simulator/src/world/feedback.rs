@@ -23,9 +23,9 @@ impl World<'_> {
             return;
         };
         if carried.is_ack() {
-            endpoints.sender.handle_feedback(now, feedback);
+            endpoints.sender().handle_feedback(now, feedback);
         } else {
-            endpoints.receiver.handle_feedback(&feedback, ttl);
+            endpoints.receiver().handle_feedback(&feedback, ttl);
         }
     }
 
@@ -35,7 +35,7 @@ impl World<'_> {
     pub(super) fn ask(&mut self, data: &DataSegment, packet: &mut Packet<Carried>) {
         let now = self.now;
         let endpoints = self.endpoints(packet.flow);
-        let feedback = endpoints.and_then(|endpoints| endpoints.sender.feedback(now, data));
+        let feedback = endpoints.and_then(|endpoints| endpoints.sender().feedback(now, data));
         packet.size += packet.payload.attach(feedback, self.fabric.aside());
     }
 
@@ -48,8 +48,8 @@ impl World<'_> {
             && state.member().is_some_and(opens)
             && state
                 .endpoints
-                .as_ref()
-                .is_some_and(|it| !it.sender.is_established())
+                .as_mut()
+                .is_some_and(|it| !it.sender().is_established())
     }
 
     /// The SYN-ACK of a connection in which both sides write has arrived with the request of the
@@ -61,7 +61,7 @@ impl World<'_> {
         if let (Some(feedback), Some(peer)) = (feedback, peer)
             && let Some(endpoints) = self.endpoints(peer)
         {
-            endpoints.receiver.handle_feedback(&feedback, ttl);
+            endpoints.receiver().handle_feedback(&feedback, ttl);
         }
     }
 
@@ -76,12 +76,12 @@ impl World<'_> {
             && let Some(peer) = peer
         {
             let endpoints = self.endpoints(peer);
-            let feedback = endpoints.and_then(|endpoints| endpoints.sender.syn_ack_feedback());
+            let feedback = endpoints.and_then(|endpoints| endpoints.sender().syn_ack_feedback());
             packet.size += packet.payload.attach(feedback, self.fabric.aside());
             return;
         }
         let endpoints = self.endpoints(packet.flow);
-        let feedback = endpoints.and_then(|endpoints| endpoints.receiver.feedback(ack));
+        let feedback = endpoints.and_then(|endpoints| endpoints.receiver().feedback(ack));
         packet.size += packet.payload.attach(feedback, self.fabric.aside());
     }
 }

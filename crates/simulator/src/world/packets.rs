@@ -27,7 +27,7 @@ impl World<'_> {
         if !self.recorder.has_packets() {
             return;
         }
-        let limit = self.endpoints(flow).and_then(|it| it.sender.limit());
+        let limit = self.endpoints(flow).and_then(|it| it.sender().limit());
         if let Some(limit) = limit
             && let Some(recorded) = self.recorded(flow)
         {

@@ -27,7 +27,7 @@ use units::{Bytes, Duration, Instant};
 use super::World;
 use crate::connection::Connection;
 use crate::fabric::Way;
-use crate::flow::{Arrived, FlowState, Placement};
+use crate::flow::{Arrived, FlowState, Placement, Stock};
 use crate::legs::Course;
 use crate::routes::Hop;
 
@@ -84,7 +84,7 @@ impl<'a> World<'a> {
             let seed = || seed.wrapping_add(LEG_SEED.wrapping_mul(number));
             state.prepare(seed, PathMemory::default(), self.is_plain, pool);
             if let Some(endpoints) = &mut state.endpoints {
-                endpoints.sender.send_promptly();
+                endpoints.sender().send_promptly();
             }
             numbers.push(flow);
         }
@@ -95,8 +95,7 @@ impl<'a> World<'a> {
         if let [held @ .., _] = &numbers[..] {
             for &flow in held {
                 if let Some(endpoints) = self.endpoints(flow) {
-                    endpoints.receiver.hold();
-                    endpoints.awaited = 0;
+                    endpoints.hold();
                 }
             }
         }
@@ -130,18 +129,16 @@ impl<'a> World<'a> {
         let (Some(feeder), Some(endpoints)) = (state.before(), &state.endpoints) else {
             return;
         };
-        let sender = &endpoints.sender;
-        let written = sender.written();
-        let released = sender.snd_una().min(written);
+        let (written, released) = endpoints.written_and_acknowledged();
         let Some(endpoints) = self.endpoints(feeder) else {
             return;
         };
-        let receiver = &mut endpoints.receiver;
-        let free = released.saturating_sub(receiver.delivered().get());
-        receiver.read(now, free);
-        let more = receiver.received().get() - written;
-        let has_ended = receiver.has_ended();
-        if receiver.has_ack() {
+        let Stock {
+            received,
+            has_ended,
+        } = endpoints.release(now, released);
+        let more = received - written;
+        if endpoints.has_ack() {
             self.acknowledge(feeder);
         }
         self.keep_receiver(feeder);
@@ -150,10 +147,10 @@ impl<'a> World<'a> {
             return;
         };
         if more > 0 {
-            endpoints.sender.write(now, more);
+            endpoints.sender().write(now, more);
         }
         if has_ended {
-            endpoints.sender.close();
+            endpoints.sender().close();
         }
         if more > 0 || has_ended {
             state.accept(now);

@@ -267,8 +267,8 @@ impl World<'_> {
         let now = self.now;
         let state = self.flows.get_mut(flow);
         if state.receiver_side == LEFT
-            && let Some(endpoints) = &state.endpoints
-            && (now >= state.stop || endpoints.receiver.finished_at().is_some())
+            && let Some(endpoints) = &mut state.endpoints
+            && (now >= state.stop || endpoints.receiver().finished_at().is_some())
         {
             self.catch_up();
         }
