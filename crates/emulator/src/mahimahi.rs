@@ -60,7 +60,7 @@ impl Opportunities {
                     lap: 0,
                 };
             }
-            Service::Varying { .. } | Service::Access(_) | Service::Unlimited => {
+            Service::Varying(_) | Service::Access(_) | Service::Unlimited => {
                 return Self::AsUsed;
             }
         };
@@ -234,7 +234,7 @@ fn queue_name(config: &LinkConfig) -> String {
     let (name, ecn, settings) = match &config.queue.discipline {
         Discipline::DropTail if limit.is_none() => return "infinite".to_owned(),
         Discipline::DropTail => ("droptail", false, vec![]),
-        Discipline::RandomAbove { fill, probability } => (
+        Discipline::RandomAbove(RandomAboveConfig { fill, probability }) => (
             "random-above",
             false,
             vec![format!("fill={fill}"), format!("probability={probability}")],
@@ -378,10 +378,10 @@ mod tests {
                     min: Some(5.0),
                     ..RedConfig::default()
                 }),
-                _ => Discipline::RandomAbove {
+                _ => Discipline::RandomAbove(RandomAboveConfig {
                     fill: 0.5,
                     probability: 0.25,
-                },
+                }),
             };
             queue_name(&config)
         };

@@ -10,10 +10,10 @@ use units::Instant;
 fn links() -> Vec<Link<u64>> {
     let disciplines = [
         Discipline::DropTail,
-        Discipline::RandomAbove {
+        Discipline::RandomAbove(RandomAboveConfig {
             fill: 1.0,
             probability: 0.5,
-        },
+        }),
         Discipline::CoDel(CoDelConfig::default()),
     ];
     let link = |discipline| {

@@ -136,10 +136,10 @@ fn bernoulli_mean() {
 fn geo(load: f64, secs: u64) -> (u64, u64, u64) {
     let mut config = bare(fixed(33 * MBIT));
     config.queue.limit = QueueLimit::Bytes(Bytes::new(36_000_000));
-    config.queue.discipline = Discipline::RandomAbove {
+    config.queue.discipline = Discipline::RandomAbove(RandomAboveConfig {
         fill: 0.5,
         probability: 0.25,
-    };
+    });
     let mut link = build(&config);
     let spacing = (1500.0 * 8.0 / (33e6 * load) * 1e9) as u64;
     let mut now = Instant::ZERO;

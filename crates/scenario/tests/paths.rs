@@ -110,10 +110,10 @@ fn presets_have_the_values_of_their_sources() {
     let geo = PathModel::resolve("geo-reduced").unwrap();
     assert_eq!(
         geo.forward.queue.discipline,
-        Discipline::RandomAbove {
+        Discipline::RandomAbove(RandomAboveConfig {
             fill: 0.5,
             probability: 0.25
-        }
+        })
     );
     let jitter = geo.reverse.jitter.unwrap();
     // Model M1 adds A (1 + sin) with A = 0.35 s; the element adds amount (1 + sin) / 2.
@@ -145,10 +145,10 @@ fn a_file_overrides_a_preset() {
             .forward
             .queue
             .discipline,
-        Discipline::RandomAbove {
+        Discipline::RandomAbove(RandomAboveConfig {
             fill: 0.5,
             probability: 0.25
-        }
+        })
     );
     // A buffer in BDPs follows the new rate.
     assert_eq!(
