@@ -86,7 +86,8 @@ test: begin-times $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE
 snapshots: tools
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-simulator --test matrix --test table \
 	  --test routers --test layers -- --nocapture
-	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages
+	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages \
+	  --test requirements
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-scenario --test schema
 
 # The first prerequisite of `make test`, so that its table has the build.

@@ -230,6 +230,9 @@ def enter_user_namespace() -> None:
         slowstart.InputError: The system does not allow it.
     """
 
+def kernel_tick_us() -> int:
+    """The length of the running kernel's tick, in microseconds; 0 if it is unknown."""
+
 def check_linux(scenarios: Sequence[Scenario], *, switch_hystart: bool = False) -> None:
     """Checks that this machine, this user and this kernel can run ``scenarios``.
 
@@ -373,6 +376,14 @@ class Scenario:
         Args:
             name: Its name; unchanged if ``None``.
             flows: New names of flows, by the present ones.
+        """
+
+    def with_hosts(self, *, tick_us: int, older_receiver: bool = False) -> Scenario:
+        """The same scenario with hosts as a kernel has them.
+
+        Args:
+            tick_us: The length of their tick; 0 for exact timers.
+            older_receiver: Whether receivers size their windows as Linux before 6.16.
         """
 
     def with_algorithms(self, algorithms: Mapping[str, str]) -> Scenario:

@@ -1,8 +1,6 @@
 """How figures look: their files' formats, their width, and their theme.
 
->>> from slowstart import figure_style, plots
->>> with figure_style.using(figure_style.Look(formats=("pdf",), width_in=3.3)):
-...     plots.write(plots.distributions(flows, names), folder, "distributions")
+Figures that are drawn and saved within :func:`using` have the look that it sets.
 """
 
 from __future__ import annotations
@@ -57,13 +55,33 @@ _look: ContextVar[Look] = ContextVar("look", default=Look())  # noqa: B039 (a Lo
 
 
 def current() -> Look:
-    """The look that holds now."""
+    """The look that holds now.
+
+    Returns:
+        That of the innermost :func:`using`, or else the default.
+
+    Example:
+        >>> current().formats
+        ('svg',)
+    """
     return _look.get()
 
 
 @contextmanager
 def using(look: Look) -> Iterator[None]:
-    """Draws and saves figures with ``look`` within the block."""
+    """Draws and saves figures with ``look`` within the block.
+
+    Args:
+        look: Formats, width and theme.
+
+    Returns:
+        A context manager, which restores the previous look.
+
+    Example:
+        >>> with using(Look(formats=("pdf",), width_in=3.3)):
+        ...     current().width_in
+        3.3
+    """
     token, before = _look.set(look), colors.CHOSEN.set(dict(look.theme.colors))
     try:
         yield
@@ -75,8 +93,18 @@ def using(look: Look) -> Iterator[None]:
 def formats(given: Sequence[str]) -> tuple[str, ...]:
     """The formats named by the values of ``--format``; :data:`USUAL` if there is none.
 
+    Args:
+        given: Words, each with one format or with several separated by commas.
+
+    Returns:
+        Some of :data:`FORMATS`, each once, in the order given.
+
     Raises:
         InputError: One is unknown or empty.
+
+    Example:
+        >>> formats(["pdf,png", "PDF"])
+        ('pdf', 'png')
     """
     named = [each.strip().lower() for value in given for each in value.split(",")]
     for each in named:
@@ -88,8 +116,18 @@ def formats(given: Sequence[str]) -> tuple[str, ...]:
 def width(text: str | None) -> float | None:
     """A width such as ``3.3in``, ``84 mm`` or ``8.4cm`` in inches.
 
+    Args:
+        text: The width with its unit: ``in``, ``cm`` or ``mm``.
+
+    Returns:
+        The width in inches, from 2 to 40; ``None`` for ``None``.
+
     Raises:
         InputError: It has no known unit, or is out of range.
+
+    Example:
+        >>> width("127 mm")
+        5.0
     """
     if text is None:
         return None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+    from rich.table import Table
 
     from slowstart.busy import Busy
 
@@ -312,8 +313,6 @@ def _number(value: float | None) -> str:
 
 def show(document: dict[str, Any]) -> None:
     """Prints the statistics to standard output."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     found = document["look"]
@@ -324,95 +323,103 @@ def show(document: dict[str, Any]) -> None:
     )
     if path["summary"]:
         out.print(Text(path["summary"], "dim"))
-
     if "topology" in found:
         topology.show(found["topology"])
-
-    # A narrow terminal gets only the most informative columns.
-    narrow = out.width < _NARROW
-
-    def table(*heads: str) -> Table:
-        made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        for place, head in enumerate(heads):
-            # A narrow terminal wraps heads and cells at spaces, without cutting numbers.
-            made.add_column(
-                head, justify="left" if place == 0 else "right", min_width=8 if place == 0 else 5
-            )
-        return made
-
-    def row(values: dict[str, float] | None, keys: tuple[str, ...]) -> list[str]:
-        return [_number(None if values is None else values[key]) for key in keys]
-
     if found["links"]:
-        percent = tuple(f"p{each}" for each in PERCENTILES)
-        spreads = () if narrow else ("CV 20 ms", "100 ms", "1 s")
-        rate = table("link rate", "mean", *(f"{each} %" for each in PERCENTILES), *spreads)
-        for each in found["links"]:
-            tenths = each["rate_100ms_bps"]
-            # Use the unit of the mean for the whole row.
-            unit = tables.rate(each["mean_bps"]).partition(" ")[2]
-            least = _UNITS_BPS[unit]
-            values = [each["mean_bps"], *(tenths[key] if tenths else None for key in percent)]
-            scaled = [_number(None if it is None else it / least) for it in values]
-            spread = ["-" if it is None else f"{it:.2f}" for it in each["variation"].values()]
-            rate.add_row(f"{each['name']}, {unit}", *scaled, *spread[: len(spreads)])
-        out.print(rate)
-        gap_keys = (*(f"p{each}" for each in GAP_PERCENTILES), "max")
-        burst_heads = () if narrow else ("packets per burst (5, 50, 95 %)", "burst spacing, ms")
-        gap = table(
-            "packet gap, ms",
-            *(f"{each} %" for each in GAP_PERCENTILES),
-            "max",
-            "> 200 ms",
-            *burst_heads,
-        )
-        for each in found["links"]:
-            burst = each["bursts"]
-            spaced = (
-                ["evenly spaced", "-"]
-                if burst is None
-                else [
-                    " / ".join(_number(burst[key][p]) for p in ("p5", "p50", "p95"))
-                    for key in ("packets", "spacing_ms")
-                ]
-            )
-            gap.add_row(
-                each["name"],
-                *row(each["gap_ms"], gap_keys),
-                str(each["gaps_over_200_ms"]),
-                *spaced[: len(burst_heads)],
-            )
-        out.print(gap)
+        # A narrow terminal gets only the most informative columns.
+        narrow = out.width < _NARROW
+        out.print(_rate_table(found["links"], narrow=narrow))
+        out.print(_gap_table(found["links"], narrow=narrow))
         for each in found["links"]:
             if each["packets"] >= _MOST_PACKETS:
                 out.print(
                     f"{each['name']} was observed for {tables.seconds(each['end_s'])} only: "
                     f"the limit is {_MOST_PACKETS // 1_000_000} million packets per link"
                 )
-    keys = ("min", *(f"p{each}" for each in DELAY_PERCENTILES), "max")
-    delay = table(
-        "probe delay, ms", "min", *(f"{each} %" for each in DELAY_PERCENTILES), "max", "lost"
-    )
-    probes = found["probes"]
-    for name in ("forward", "reverse"):
-        delay.add_row(name, *row(probes["delay_ms"][name], keys), str(probes[f"lost_{name}"]))
-    delay.add_row(
-        "round trip", *row(probes["delay_ms"]["round_trip"], keys), f"of {probes['sent']}"
-    )
+    out.print(_delay_table(found["probes"], found["busy"]))
     if found["busy"] is not None:
-        delay.add_row(
-            "round trip, loaded",
-            *row(found["busy"]["probe"]["round_trip_ms"], keys),
-            f"{found['busy']['probe']['lost']} of {found['busy']['probe']['sent']}",
+        out.print(_busy_table(found["busy"]["links"]))
+
+
+def _table(*heads: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for place, head in enumerate(heads):
+        # A narrow terminal wraps heads and cells at spaces, without cutting numbers.
+        made.add_column(
+            head, justify="left" if place == 0 else "right", min_width=8 if place == 0 else 5
         )
-    out.print(delay)
-    if found["busy"] is None:
-        return
-    used = table("background traffic", "mean", *(f"{each} %" for each in PERCENTILES))
-    for each in found["busy"]["links"]:
+    return made
+
+
+def _heads(percentiles: tuple[int, ...]) -> list[str]:
+    return [f"{each} %" for each in percentiles]
+
+
+def _cells(values: dict[str, float] | None, keys: tuple[str, ...]) -> list[str]:
+    return [_number(None if values is None else values[key]) for key in keys]
+
+
+def _rate_table(links: list[dict[str, Any]], *, narrow: bool) -> Table:
+    percent = tuple(f"p{each}" for each in PERCENTILES)
+    spreads = () if narrow else ("CV 20 ms", "100 ms", "1 s")
+    made = _table("link rate", "mean", *_heads(PERCENTILES), *spreads)
+    for each in links:
+        tenths = each["rate_100ms_bps"]
+        # Use the unit of the mean for the whole row.
+        unit = tables.rate(each["mean_bps"]).partition(" ")[2]
+        least = _UNITS_BPS[unit]
+        values = [each["mean_bps"], *(tenths[key] if tenths else None for key in percent)]
+        scaled = [_number(None if it is None else it / least) for it in values]
+        spread = ["-" if it is None else f"{it:.2f}" for it in each["variation"].values()]
+        made.add_row(f"{each['name']}, {unit}", *scaled, *spread[: len(spreads)])
+    return made
+
+
+def _gap_table(links: list[dict[str, Any]], *, narrow: bool) -> Table:
+    keys = (*(f"p{each}" for each in GAP_PERCENTILES), "max")
+    heads = () if narrow else ("packets per burst (5, 50, 95 %)", "burst spacing, ms")
+    made = _table("packet gap, ms", *_heads(GAP_PERCENTILES), "max", "> 200 ms", *heads)
+    for each in links:
+        burst = each["bursts"]
+        spaced = ["evenly spaced", "-"]
+        if burst is not None:
+            spaced = [
+                " / ".join(_number(burst[key][p]) for p in ("p5", "p50", "p95"))
+                for key in ("packets", "spacing_ms")
+            ]
+        made.add_row(
+            each["name"],
+            *_cells(each["gap_ms"], keys),
+            str(each["gaps_over_200_ms"]),
+            *spaced[: len(heads)],
+        )
+    return made
+
+
+def _delay_table(probes: dict[str, Any], loaded: dict[str, Any] | None) -> Table:
+    keys = ("min", *(f"p{each}" for each in DELAY_PERCENTILES), "max")
+    made = _table("probe delay, ms", "min", *_heads(DELAY_PERCENTILES), "max", "lost")
+    for name in ("forward", "reverse"):
+        made.add_row(name, *_cells(probes["delay_ms"][name], keys), str(probes[f"lost_{name}"]))
+    made.add_row(
+        "round trip", *_cells(probes["delay_ms"]["round_trip"], keys), f"of {probes['sent']}"
+    )
+    if loaded is not None:
+        probe = loaded["probe"]
+        cells = _cells(probe["round_trip_ms"], keys)
+        made.add_row("round trip, loaded", *cells, f"{probe['lost']} of {probe['sent']}")
+    return made
+
+
+def _busy_table(links: list[dict[str, Any]]) -> Table:
+    made = _table("background traffic", "mean", *_heads(PERCENTILES))
+    for each in links:
         known = [each["share_mean"], *(each["share_1s"] or {}).values()]
-        used.add_row(each["name"], *(f"{100 * it:.1f} %" for it in known if it is not None))
-    out.print(used)
+        made.add_row(each["name"], *(f"{100 * it:.1f} %" for it in known if it is not None))
+    return made
 
 
 def _draw_rates(axes: Axes, seen: Look) -> None:

@@ -136,6 +136,31 @@ def speed_up_by_class(
     All runs of a class are pooled. The result is that of :func:`speed_up` as long as every epoch
     ends in both results; the classes are those of the tables, and ``gain_s`` is the difference of
     the means.
+
+    Args:
+        baseline: The table of responses to compare with.
+        other: The table of responses of the other result.
+        time: ``transfer`` (without the acceptor's wait) or ``duration``.
+        by: Further columns of both tables, such as ``path``: a row for each of their values.
+
+    Returns:
+        One row per class of sizes (bytes), and one without ``to_bytes`` for all sizes: ``epochs``,
+        ``baseline_mean_s``, ``mean_s``, ``speed_up``, ``gain_s`` and ``geometric_speed_up``.
+
+    Raises:
+        InputError: ``time`` is unknown, or a column is missing.
+
+    Example:
+        >>> import polars
+        >>> size = {"from_bytes": [0], "to_bytes": [1000], "count": [10]}
+        >>> slow, fast = (
+        ...     polars.DataFrame(
+        ...         {**size, "transfer_mean_s": [mean], "transfer_geometric_mean_s": [mean]}
+        ...     )
+        ...     for mean in (2.0, 1.0)
+        ... )
+        >>> speed_up_by_class(slow, fast)["epochs", "speed_up", "gain_s"].row(0)
+        (10, 2.0, 1.0)
     """
     if time not in _TIMES:
         raise InputError(f"unknown time {time!r}: use transfer or duration")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from slowstart import labels as names_of_flows
 from slowstart._native import Scenario, check_linux, check_vm, run_batch, run_linux, run_vm
@@ -12,7 +13,7 @@ from slowstart.errors import InputError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from slowstart._native import Result, Table
 
@@ -67,31 +68,15 @@ def compare(
         [('geo', ['cubic+search'], 2), ('lte', ['cubic+search'], 2)]
     """
     paths_given = _strings(path, "path", "geo")
-    given_labels: list[str | None]
     algorithms_given, given_labels = names_of_flows.split(
         _strings(algorithm, "algorithm", "cubic+search")
     )
     if not paths_given:
         raise InputError("no path given: name at least one")
-    for name, given, example in (
-        ("size", size, "20 MB"),
-        ("duration", duration, "10 s"),
-        ("stagger", stagger, "500 ms"),
-    ):
-        if given is not None and not isinstance(given, str):
-            raise InputError(
-                f'{name} must be a string with a unit, such as "{example}", not {given!r}'
-            )
-    for each in algorithms_given:
-        words = each.split(",")
-        if len(words) > 1 and all(re.fullmatch(r"[\w+:.-]+", word) for word in words):
-            raise InputError(
-                f"`{each}` names several algorithms: give them separately (repeat -a, or a list)"
-            )
-    scenarios: list[Scenario] = []
-    seen: dict[tuple[str, str], tuple[int, str]] = {}
-    for place, each in enumerate(paths_given):
-        made = Scenario.compare(
+    _check_units(size=size, duration=duration, stagger=stagger)
+    _check_single(algorithms_given)
+    made = [
+        Scenario.compare(
             each,
             algorithms_given,
             size=size,
@@ -103,27 +88,57 @@ def compare(
             flows=flows,
             stagger=stagger,
         )
-        for given, scenario in zip(algorithms_given, made, strict=True):
-            key = (scenario.path, scenario.flows[0])
-            if key in seen:
-                path_before, algorithm_before = seen[key]
-                if path_before == place:
-                    raise InputError(
-                        f"{algorithm_before} and {given} are the same algorithm: name it once"
-                    )
-                raise InputError(
-                    f"{paths_given[path_before]} and {each} are both paths named {key[0]}: "
-                    "leave one out, or rename it"
-                )
-            seen[key] = (place, given)
-        scenarios += made
-    known = [each.flows[0] for each in scenarios[: len(algorithms_given)]]
+        for each in paths_given
+    ]
+    _check_unique(paths_given, algorithms_given, made)
+    known = [each.flows[0] for each in itertools.chain(*made[:1])]
     shown = names_of_flows.names(known, given_labels)
     for name, label in names_of_flows.by_name(labels or {}, known).items():
         if name in shown or label in shown.values():
             raise InputError(f"the label {label} of {name} is given twice")
         shown[name] = label
-    return names_of_flows.labelled(scenarios, shown)
+    return names_of_flows.labelled(list(itertools.chain(*made)), shown)
+
+
+# An example of each amount.
+_AMOUNTS = {"size": "20 MB", "duration": "10 s", "stagger": "500 ms"}
+
+
+def _check_units(**amounts: object) -> None:
+    """Rejects amounts that are not strings."""
+    for name, given in amounts.items():
+        if given is not None and not isinstance(given, str):
+            raise InputError(
+                f'{name} must be a string with a unit, such as "{_AMOUNTS[name]}", not {given!r}'
+            )
+
+
+def _check_single(algorithms: Sequence[str]) -> None:
+    """Rejects a string that lists several algorithms."""
+    for each in algorithms:
+        words = each.split(",")
+        if len(words) > 1 and all(re.fullmatch(r"[\w+:.-]+", word) for word in words):
+            raise InputError(
+                f"`{each}` names several algorithms: give them separately (repeat -a, or a list)"
+            )
+
+
+def _check_unique(
+    paths: Sequence[str], algorithms: Sequence[str], made: Sequence[Sequence[Scenario]]
+) -> None:
+    """Rejects a path, or an algorithm over a path, that is given twice under one name."""
+    seen: dict[tuple[str, str], tuple[int, str]] = {}
+    for place, over in enumerate(made):
+        for algorithm, scenario in zip(algorithms, over, strict=True):
+            key = (scenario.path, scenario.flows[0])
+            before, other = seen.setdefault(key, (place, algorithm))
+            if before != place:
+                raise InputError(
+                    f"{paths[before]} and {paths[place]} are both paths named {key[0]}: "
+                    "leave one out, or rename it"
+                )
+            if other != algorithm or list(algorithms).count(algorithm) > 1:
+                raise InputError(f"{other} and {algorithm} are the same algorithm: name it once")
 
 
 def _strings(given: object, name: str, example: str) -> list[str]:
@@ -254,36 +269,62 @@ def run(
 
         summary, _ = stream(scenarios, to, threads=threads, runs=runs, progress=progress)
         return summary
-    if stack == "simulated":
-        if force or switch_hystart:
-            raise InputError("force and switch_hystart are for kernel runs only: stack='linux'")
-        return run_batch(scenarios, threads=threads, traces=traces, runs=runs, progress=progress)
-    if stack == "linux-vm":
-        if switch_hystart:
-            raise InputError("switch_hystart applies to the running kernel only: use stack='linux'")
-        from slowstart.vm import parts
-
-        machine = parts()
-        check_vm(machine, scenarios)
-        return run_vm(
-            machine,
-            scenarios,
-            traces="all" if traces else "none",
-            runs=runs,
-            threads=threads,
-            force=force,
-            progress=progress,
-        )
-    if stack != "linux":
+    if stack not in ("simulated", "linux", "linux-vm"):
         raise InputError(f"unknown stack {stack!r}: use simulated, linux or linux-vm")
-    if threads not in (None, 1):
+    if stack == "simulated" and (force or switch_hystart):
+        raise InputError("force and switch_hystart are for kernel runs only: stack='linux'")
+    if stack == "linux-vm" and switch_hystart:
+        raise InputError("switch_hystart applies to the running kernel only: use stack='linux'")
+    if stack == "linux" and threads not in (None, 1):
         raise InputError("kernel runs execute one at a time: leave threads out")
-    check_linux(scenarios, switch_hystart=switch_hystart)
-    return run_linux(
+    check_stack(scenarios, stack, switch_hystart=switch_hystart)
+    return on_stack(
         scenarios,
-        traces="all" if traces else "none",
+        stack,
+        keep="all" if traces else "none",
         runs=runs,
+        threads=threads,
         force=force,
         switch_hystart=switch_hystart,
         progress=progress,
     )
+
+
+def check_stack(scenarios: Sequence[Scenario], stack: str, *, switch_hystart: bool) -> None:
+    """Rejects scenarios that a kernel cannot run, and a machine that cannot run the kernel.
+
+    Raises:
+        InputError: With the reason.
+    """
+    if stack == "linux":
+        check_linux(scenarios, switch_hystart=switch_hystart)
+    elif stack == "linux-vm":
+        from slowstart.vm import parts
+
+        check_vm(parts(), scenarios)
+
+
+def on_stack(
+    scenarios: Sequence[Scenario],
+    stack: str,
+    *,
+    keep: str,
+    runs: int | None = None,
+    threads: int | None = None,
+    force: bool = False,
+    switch_hystart: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Runs checked scenarios, keeping the time series of ``none``, the ``first`` or ``all`` runs.
+
+    A simulation keeps those of all runs or of none.
+    """
+    several: dict[str, Any] = {"runs": runs, "progress": progress}
+    if stack == "simulated":
+        return run_batch(scenarios, traces=keep == "all", threads=threads, **several)
+    several |= {"traces": keep, "force": force}
+    if stack == "linux":
+        return run_linux(scenarios, switch_hystart=switch_hystart, **several)
+    from slowstart.vm import parts
+
+    return run_vm(parts(), scenarios, threads=threads, **several)

@@ -77,10 +77,21 @@ class Exit:
 def load(module: str, name: str, options: str = "") -> type[Any]:
     """Loads the class ``name`` of ``module``, which may be in the working directory.
 
-    With ``options`` (``option=value,...``), returns a subclass that passes them on.
+    Args:
+        module: The name of a module, as in ``import``.
+        name: A class with a method ``on_ack``.
+        options: ``option=value,...``: further arguments of the class.
+
+    Returns:
+        The class; with ``options`` a subclass that passes them on.
 
     Raises:
         InputError: The class does not exist, is not a start-up, or does not take an option.
+
+    Example:
+        >>> load("collections", "OrderedDict")
+        Traceback (most recent call last):
+        slowstart.errors.InputError: `collections:OrderedDict` is not a start-up: ...
     """
     here = str(Path.cwd())
     added = here not in sys.path
@@ -144,7 +155,19 @@ def _value(text: str) -> Any:
 
 
 def describe(error: BaseException, where: TracebackType | None = None) -> str:
-    """Describes an exception in one line: its origin (from ``where`` or its traceback) and text."""
+    """Describes an exception in one line: its origin and its text.
+
+    Args:
+        error: The exception.
+        where: The traceback that has the origin, instead of the exception's own.
+
+    Returns:
+        File, line and function, if known, then the kind and the text of the exception.
+
+    Example:
+        >>> describe(ValueError("too large"))
+        'ValueError: too large'
+    """
     text = " ".join(str(error).split())
     text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if isinstance(error, SyntaxError):

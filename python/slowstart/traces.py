@@ -45,7 +45,15 @@ class Collection:
 
 @lru_cache
 def collections() -> tuple[Collection, ...]:
-    """All traces that the studies use."""
+    """All traces that the studies use.
+
+    Returns:
+        One collection for each source, in the order of the table.
+
+    Example:
+        >>> all(len(trace.sha256) == 64 for each in collections() for trace in each.traces)
+        True
+    """
     table = json.loads(_TABLE.read_text(encoding="utf-8"))
     return tuple(
         Collection(
@@ -62,16 +70,35 @@ def collections() -> tuple[Collection, ...]:
 
 
 def home() -> Path:
-    """The user's folder of traces, the default target of ``fetch``."""
+    """The user's folder of traces, the default target of ``fetch``.
+
+    Returns:
+        ``$XDG_DATA_HOME/slowstart/traces``, by default below ``~/.local/share``. It may not exist.
+
+    Example:
+        >>> home().parts[-2:]
+        ('slowstart', 'traces')
+    """
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(data, "slowstart", "traces")
 
 
 def folder(given: str | Path | None = None) -> Path | None:
-    """The folder of traces: ``given``, ``SLOWSTART_TRACES``, the user's folder, or ``None``.
+    """The folder of traces.
+
+    Args:
+        given: The folder that the user names, if any.
+
+    Returns:
+        ``given``, else ``SLOWSTART_TRACES``, else the user's folder; ``None`` without any.
 
     Raises:
         InputError: ``given`` or ``SLOWSTART_TRACES`` is not a folder.
+
+    Example:
+        >>> folder("no-such-folder")
+        Traceback (most recent call last):
+        slowstart.errors.InputError: there is no folder no-such-folder (--traces)
     """
     for chosen, name in ((given, "--traces"), (os.environ.get(VARIABLE), VARIABLE)):
         if chosen:
@@ -82,7 +109,19 @@ def folder(given: str | Path | None = None) -> Path | None:
 
 
 def state(trace: Trace, where: Path) -> str:
-    """``there``, ``missing`` or ``another content``."""
+    """Whether a trace is in a folder, by its checksum.
+
+    Args:
+        trace: The trace.
+        where: The folder of traces.
+
+    Returns:
+        ``there``, ``missing`` or ``another content``.
+
+    Example:
+        >>> state(collections()[0].traces[0], Path("no-such-folder"))
+        'missing'
+    """
     try:
         found = hashlib.sha256((where / trace.name).read_bytes()).hexdigest()
     except OSError:
@@ -91,7 +130,19 @@ def state(trace: Trace, where: Path) -> str:
 
 
 def missing(where: Path) -> Iterator[tuple[Collection, Trace]]:
-    """The traces that are not in ``where``, or have another content there."""
+    """The traces that are not in a folder, or have another content there.
+
+    Args:
+        where: The folder of traces.
+
+    Returns:
+        Pairs of a collection and a trace, one after the other.
+
+    Example:
+        >>> known = sum(len(each.traces) for each in collections())
+        >>> len(list(missing(Path("no-such-folder")))) == known
+        True
+    """
     for each in collections():
         for trace in each.traces:
             if state(trace, where) != "there":
@@ -99,10 +150,22 @@ def missing(where: Path) -> Iterator[tuple[Collection, Trace]]:
 
 
 def fetch(trace: Trace, where: Path) -> None:
-    """Fetches a trace to ``where``, and stores it only if its checksum is right.
+    """Fetches a trace, and stores it only if its checksum is right.
+
+    Args:
+        trace: The trace.
+        where: The folder of traces, which need not exist.
+
+    Returns:
+        Nothing; the file has the name of the trace, and is whole or absent.
 
     Raises:
-        RunError: The download failed, or its checksum differs.
+        RunError: The download failed, its checksum differs, or the trace has no address.
+
+    Example:
+        >>> fetch(Trace("mine.down", "0" * 64, None), Path("no-such-folder"))
+        Traceback (most recent call last):
+        slowstart.errors.RunError: mine.down has no address to fetch it from
     """
     from urllib.error import URLError
     from urllib.request import urlopen

@@ -1,7 +1,8 @@
 """The virtual machine of ``--stack linux-vm``: checks its requirements and fetches its kernel.
 
 The package manager fetches the kernel as a Debian package, which is unpacked to a folder of the
-user without being installed. Only the kernel, the modules needed and the copyright file are kept.
+user without being installed. Only the kernel, its configuration, the modules needed and the
+copyright file are kept.
 """
 
 from __future__ import annotations
@@ -83,6 +84,23 @@ def kernel() -> str | None:
     return current.name if current is not None else None
 
 
+def tick_us() -> int:
+    """The length of the prepared kernel's tick, in microseconds (``CONFIG_HZ``).
+
+    Raises:
+        InputError: The kernel was prepared without its configuration, by an earlier version.
+    """
+    current = _current()
+    try:
+        text = (current / "config").read_text(encoding="utf-8") if current is not None else ""
+    except OSError:
+        text = ""
+    hertz = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
+    if hertz is None:
+        raise InputError("the kernel's configuration is missing: run slowstart vm prepare again")
+    return round(1e6 / int(hertz[1]))
+
+
 def prepare(package: str = PACKAGE) -> str:
     """Fetches a kernel with the package manager and keeps it; returns the same as :func:`kernel`.
 
@@ -100,7 +118,7 @@ def prepare(package: str = PACKAGE) -> str:
         with tempfile.TemporaryDirectory(prefix=".", dir=place) as aside:
             name = _fetch(image, Path(aside))
             target = place / name
-            if not (target / "vmlinuz").is_file():
+            if not (target / "vmlinuz").is_file() or not (target / "config").is_file():
                 shutil.rmtree(target, ignore_errors=True)
                 (Path(aside) / "kept").rename(target)
             pointer = Path(aside) / "current"
@@ -138,6 +156,8 @@ def _fetch(image: str, aside: Path) -> str:
     if len(kernels) != 1:
         raise InputError(f"the package {image} contains no kernel")
     kernels[0].rename(kept / "vmlinuz")
+    for config in aside.glob("all/boot/config-*"):
+        config.rename(kept / "config")
     for pattern in _MODULES:
         for module in aside.glob(f"all/**/lib/modules/*/kernel/{pattern}"):
             if module.name.split(".")[0] not in _OTHERS:

@@ -14,30 +14,51 @@ from conftest import Command, stop_at_once
 from rich.console import Console
 from typer.testing import CliRunner
 
-from slowstart.commands.cli import app, invoke
+from slowstart.commands.cli import COMMANDS, invoke, program
 from slowstart.report import tables
 
-HEAVY = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "rich.table", "scipy")
+LIBRARIES = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "scipy")
+HEAVY = (*LIBRARIES, "rich.table")
 
 
 @pytest.mark.parametrize(
     "words", [[], ["compare"], ["run"], ["emulate"], ["conformance"], ["list"]]
 )
 def test_help_has_examples(words: list[str]) -> None:
-    result = CliRunner().invoke(app, [*words, "--help"])
+    result = CliRunner().invoke(program(), [*words, "--help"])
     assert result.exit_code == 0
     assert "Examples:" in result.output
     assert f"slowstart {' '.join(words)}".strip() in result.output
 
 
-def test_help_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize(
+    ("words", "shown", "light"),
+    [
+        (["--help"], "compare", HEAVY),
+        (["compare", "--help"], "--size", HEAVY),
+        (["list"], "cubic", LIBRARIES),
+        (["compare", "wired", "-a", "cubic", "--size", "100 kB", "--json"], '"format"', HEAVY),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_nothing_heavy_is_imported(words: list[str], shown: str, light: tuple[str, ...]) -> None:
     code = (
-        "import sys; from slowstart.commands import cli; cli.invoke(['compare', '--help']);"
-        f"sys.stderr.write(' '.join(m for m in {HEAVY!r} if m in sys.modules))"
+        f"import sys; from slowstart.commands import cli; cli.invoke({words!r});"
+        f"sys.stderr.write(' '.join(m for m in {light!r} if m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    assert "--size" in done.stdout
+    assert shown in done.stdout
+
+
+def test_a_command_imports_no_other() -> None:
+    code = (
+        "import sys; from slowstart.commands import cli; cli.invoke(['list', 'paths']);"
+        "sys.stderr.write(' '.join(m for m in sys.modules if m.startswith('slowstart.commands.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.rpartition(".")[2] for name in done.stderr.split()}
+    assert loaded & {module for module, _, _ in COMMANDS.values()} == {"cli"}
 
 
 def test_without_arguments_it_shows_help(command: Command) -> None:

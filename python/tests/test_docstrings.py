@@ -6,33 +6,42 @@ import doctest
 import inspect
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import slowstart
-from slowstart import look, metrics
+from slowstart import figure_style, look, metrics, startup, traces
 
-MODULES = ("", ".running", ".metrics", ".look")
+MODULES = ("", ".running", ".metrics", ".look", ".figure_style", ".startup", ".traces")
+# Each public function of these is described.
+WHOLE = (metrics, figure_style, startup, traces)
+
+
+def functions_of(module: ModuleType) -> list[Callable[..., Any]]:
+    """The public functions that are defined in ``module``."""
+    found: list[Callable[..., Any]] = []
+    for name, each in vars(module).items():
+        plain = inspect.unwrap(each) if callable(each) else each
+        if inspect.isfunction(plain) and plain.__module__ == module.__name__:
+            found += [] if name.startswith("_") else [plain]
+    return found
+
+
 PUBLIC: list[Callable[..., Any]] = [
-    slowstart.compare,
-    slowstart.run,
-    slowstart.sweep,
+    *(each for each in vars(slowstart).values() if inspect.isfunction(each)),
     look.resolved,
     look.watch,
-    metrics.effect,
-    metrics.exit_cost,
-    metrics.jain,
-    metrics.loss_increase,
-    metrics.loss_probability,
-    metrics.speed_up,
+    *(each for module in WHOLE for each in functions_of(module)),
 ]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name: str) -> None:
     module = import_module(f"slowstart{name}")
-    done = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    done = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     assert done.failed == 0
     assert done.attempted > 0
 
@@ -40,8 +49,63 @@ def test_examples_run(name: str) -> None:
 @pytest.mark.parametrize("function", PUBLIC, ids=lambda each: f"{each.__module__}.{each.__name__}")
 def test_public_functions_are_described(function: Callable[..., Any]) -> None:
     words = inspect.getdoc(function) or ""
-    for part in ("Args:", "Returns:", ">>> "):
+    for part in ("Returns:", ">>> "):
         assert part in words
+    assert "Args:" in words or not inspect.signature(function).parameters
     arguments = words.partition("Args:")[2].partition("Returns:")[0]
     for name in inspect.signature(function).parameters:
         assert f"  {name}: " in arguments, name
+
+
+# The native module has one line for each method; this page has the rest, with examples.
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
+# Of Scenario, what serves stores and sweeps inside the package.
+INTERNAL = {
+    "compare",
+    "definition",
+    "definitions",
+    "from_exact_json",
+    "from_tomls",
+    "to_exact_json",
+}
+
+
+def native_names() -> list[str]:
+    """The public names of the native module, with the methods of its classes."""
+    found = ["algorithms", "paths"]
+    for kind in (slowstart.Result, slowstart.Table, slowstart.Scenario):
+        names = [name for name in dir(kind) if not name.startswith("_") and name not in INTERNAL]
+        found += [f"{kind.__name__}.{name}" for name in names]
+    return found
+
+
+def section(name: str) -> str:
+    """The section of the page with this heading, without those below it."""
+    for part in PAGE.read_text(encoding="utf-8").split("\n#"):
+        heading, _, words = part.partition("\n")
+        if heading.lstrip("# ") == name:
+            return words
+    return ""
+
+
+@pytest.mark.parametrize("name", native_names())
+def test_native_names_have_a_section_with_an_example(name: str) -> None:
+    words = section(name)
+    assert "Returns: " in words
+    assert ">>> " in words
+
+
+def test_examples_of_the_page_run() -> None:
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    done = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags)
+    assert done.failed == 0
+    assert done.attempted > 30
+
+
+def test_every_public_name_is_described() -> None:
+    for name in slowstart.__all__:
+        found = getattr(slowstart, name)
+        if inspect.isfunction(found):
+            assert found in PUBLIC, name
+        elif callable(found):
+            assert section(name) or issubclass(found, Exception), name

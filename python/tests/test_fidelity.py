@@ -141,8 +141,8 @@ def test_a_simulation_against_itself_has_no_error(tmp_path: Path) -> None:
     assert len(found) >= 10
     assert all(each.error == 0 for each in found)
     facts = {
-        "stack": "linux", "kernel": "Linux", "paths": 1, "algorithms": ["cubic"], "cases": 1,
-        "runs": 1, "quick": True, "left_out": 0,
+        "stack": "linux", "kernel": "Linux", "simulated_hosts": "exact timers", "paths": 1,
+        "algorithms": ["cubic"], "cases": 1, "runs": 1, "quick": True, "left_out": 0,
     }  # fmt: skip
     written = page.write(tmp_path, found, lambda *_: [run], facts)
     assert "CUBIC and Reno on clean paths" in written.read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from conftest import Command
 
 from slowstart import Scenario, run
 from slowstart.commands.execution import unmarked
-from slowstart.fidelity import compare, distributions, edges, grid, groups, judge, runner
+from slowstart.errors import InputError
+from slowstart.fidelity import compare, distributions, edges, grid, groups, judge, kernels, runner
 from slowstart.fidelity.quantities import QUANTITIES
 
 WORKLOAD = groups.of_group("pacing")[0]
@@ -117,9 +119,14 @@ def test_a_start_is_the_same_on_each_stack_and_its_twin_is_later(
     assert len(later) == len(flows) + bool(workload.traffic)
     assert all(-1e-6 <= each <= groups.TWIN_S + 1e-6 for each in later)
     assert max(later) > 0
-    older = workload.scenario(3, older_receiver=True).resolved["flows"]
-    assert {flow["autotuning"] for flow in older} <= {"linux-5.4"}
-    jobs = [runner.StartJob(workload, stack, 3, False) for stack in ("simulated", runner.TWIN)]
+    hosts = kernels.Kernel(tick_us=4000, older_receiver=True)
+    job = runner.StartJob(workload, "simulated", 3, hosts)
+    exact = json.loads(job.scenario().to_exact_json())
+    flows = [*exact["flows"], *(each["flow"] for each in exact["path"]["traffic"])]
+    assert flows
+    for flow in flows:
+        assert (flow["settings"]["tick"], flow["settings"]["autotuning"]) == (4_000_000, "Linux54")
+    jobs = [runner.StartJob(workload, stack, 3) for stack in ("simulated", runner.TWIN)]
     assert jobs[0].key != jobs[1].key
 
 
@@ -235,3 +242,26 @@ def test_a_knifes_edge_is_no_error_but_is_still_reported() -> None:
     assert same.measured.startswith("1 of 1 cases; with 1 knife's edges: 1 of 2")
     assert [each.cases for each in compare.rows([fine, edge])] == [1]
     assert not judge.verdicts([replace(edge, edge=False)])[0].holds
+
+
+def test_the_simulated_hosts_follow_the_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept = tmp_path / "linux-image-6.12.1"
+    kept.mkdir()
+    (kept / "vmlinuz").touch()
+    (tmp_path / "current").write_text(kept.name)
+    monkeypatch.setenv("SLOWSTART_VM_CACHE", str(tmp_path))
+    with pytest.raises(InputError, match="slowstart vm prepare"):
+        kernels.of_stack("linux-vm")
+    (kept / "config").write_text("# CONFIG_HZ_100 is not set\nCONFIG_HZ_1000=y\nCONFIG_HZ=1000\n")
+    assert kernels.of_stack("linux-vm") == kernels.Kernel(1000, older_receiver=True)
+    assert kernels.of_stack("linux-vm", 0.0) == kernels.Kernel(0, older_receiver=True)
+    # A kernel's own run is left as it is.
+    case = grid.Case(grid.quick()[0], "cubic")
+    simulated, own = (
+        runner.Job(case, stack, 0, kernels.Kernel(1000)).scenario().resolved["flows"][0]
+        for stack in ("simulated", "linux-vm")
+    )
+    assert simulated["tick_ms"] == 1
+    assert own["tick_ms"] == 0

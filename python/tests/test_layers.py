@@ -32,7 +32,7 @@ FLOORS = (
     ("analysis.truth", "analysis.kernel"),
     ("analysis.costs",),
     # Validation against the kernel.
-    ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
+    ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),
     ("fidelity.measuring", "fidelity.compare", "fidelity.edges"),
     ("fidelity.judge",),
     ("fidelity.distributions",),
@@ -75,7 +75,8 @@ FLOORS = (
     ("evaluation.page", "evaluation.terminal"),
     ("evaluation",),
     # The command line.
-    ("commands.plain", "commands.options", "commands.figure_options", "commands.vectors"),
+    ("commands.plain", "commands.grouping", "commands.figure_options", "commands.vectors"),
+    ("commands.options",),
     ("commands.kernel", "commands.emulate", "commands.execution"),
     ("commands.validate_groups", "commands.validate_analyze", "commands.validate_streams"),
     ("commands.validate",),

@@ -222,7 +222,8 @@ def test_without_permission_one_sentence_says_what_is_missing(tmp_path: Path) ->
     # A process that may open no files cannot open the device.
     code = """
 import resource, sys
-from slowstart.commands import cli, emulate, execution
+from slowstart import running
+from slowstart.commands import cli, emulate
 
 def without(function):
     def call(*words, **options):
@@ -230,7 +231,7 @@ def without(function):
         return function(*words, **options)
     return call
 
-execution.check_linux = without(execution.check_linux)
+running.check_linux = without(running.check_linux)
 emulate.emulate = without(emulate.emulate)
 sys.exit(cli.invoke(sys.argv[1:]))
 """

@@ -58,7 +58,7 @@ pub fn is_ignored(sender: &Sender, sign: &Sign, is_mark: bool) -> bool {
             .iter()
             .filter(move |moment| (first.round + from..=first.round + to).contains(&moment.round))
     };
-    // What is sent until the end tells nothing.
+    // Data sent until the end shows nothing.
     if sender
         .moments
         .last()

@@ -16,7 +16,7 @@ pub enum Vantage {
     Receiver,
     /// Between them.
     Middle,
-    /// The capture does not tell; the analysis assumes the sender.
+    /// The capture does not show it; the analysis assumes the sender.
     #[default]
     Unknown,
     /// A log of the sender itself.
@@ -138,7 +138,7 @@ pub enum Reason {
     ApplicationLimited,
     /// It did not end: the window still grew when the transfer was complete.
     Completed,
-    /// The capture does not tell.
+    /// The capture does not show it.
     CannotTell,
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// The largest number of points of a connection.
 pub const MOST_POINTS: usize = 2048;
 
-/// What a sender did or heard, as a replay needs it.
+/// What a sender sent or received, as a replay needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// New data left: when, its first byte, and one past its last.

@@ -84,7 +84,7 @@ impl Host {
 /// The sender's clock, as its timestamps show it.
 ///
 /// Most stacks count milliseconds (RFC 7323, section 5.4, recommends 1 ms to 1 s). Until the clock
-/// departs from that by more than the queues explain, it tells when a segment left.
+/// departs from that by more than the queues explain, it shows when a segment left.
 #[derive(Clone, Debug, Default)]
 struct Ticks {
     /// Time in the capture and timestamp of the SYN.
@@ -395,7 +395,7 @@ impl Open {
         if self.syn_count <= 1 {
             return (between(syn, answer), second);
         }
-        // The answer may be to any of several SYNs: the last one gives the shortest RTT. It tells
+        // The answer may be to any of several SYNs: the last one gives the shortest RTT. It shows
         // only that the capture is beside the initiator.
         let least = between(self.last_syn, answer);
         let is_beside = least

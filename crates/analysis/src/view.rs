@@ -1,7 +1,7 @@
 //! Reorders packets into the order in which the sender saw them.
 //!
 //! At the sender, the capture has that order already. Elsewhere, an ACK passes the capture before
-//! the sender has it. The timestamps of data tell which ACKs the sender had: `TSecr` is the `TSval`
+//! the sender has it. The timestamps of data show which ACKs the sender had: `TSecr` is the `TSval`
 //! of the latest ACK that it processed (RFC 7323, section 4). Without timestamps, an ACK is held for
 //! the RTT between the capture and the sender, as the handshake shows it.
 
@@ -91,7 +91,7 @@ impl View {
                 let echo = data.timestamps.map(|(_, echo)| echo);
                 while let Some(&(seen, ack)) = self.held.front() {
                     let has_it = match (echo, ack.timestamps) {
-                        // Several ACKs of one tick are not told apart by it: the window, full
+                        // It does not distinguish ACKs of one tick: the window, full
                         // segments and the delay decide.
                         (Some(echo), Some((value, _))) if value == echo => {
                             at - seen >= self.to_sender

@@ -3,8 +3,8 @@
 //!
 //! A vector is a text file (`docs/reference/conformance.md` describes the format) that names no
 //! type of this project. This crate reads vectors and runs them against the algorithms of
-//! `congestion`, or against anything else that implements [`Subject`]. [`packetdrill`] runs scripts
-//! of the packetdrill language against the simulated TCP, or any other [`packetdrill::Stack`].
+//! `congestion`, or against anything else that implements [`Subject`]. [`scripts`] has the simulated
+//! TCP as a stack that [`packetdrill`] tests.
 //!
 //! ```no_run
 //! let text = std::fs::read_to_string("conformance/standard-slow-start.vec").expect("the vector");
@@ -16,16 +16,15 @@
 //! Assumes that a vector describes one connection, established at time zero.
 
 mod algorithm;
-mod error;
 mod flight;
-pub mod packetdrill;
 mod parse;
 mod report;
 mod run;
+pub mod scripts;
 mod subject;
 mod vector;
 
-pub use error::Error;
+pub use ::packetdrill::Error;
 pub use flight::Flight;
 pub use report::{Mismatch, Report};
 pub use run::{Answer, Driver, run, run_algorithm};

@@ -4,8 +4,8 @@ mod events;
 
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::Error;
 use crate::algorithm;
-use crate::error::Error;
 use crate::flight::Flight;
 use crate::vector::{Event, Expected, Header, Kind, Norm, Pace, Timed, Vector};
 

@@ -1,9 +1,9 @@
-//! Runs a vector: tells a congestion control what happened, and compares what it answers.
+//! Runs a vector: feeds each event to a congestion control and compares its response.
 
 use congestion::{Algorithm, BuildContext, Congestion, CongestionKind, Phase, Sent, SlowStartExit};
 use units::{Bytes, Instant, Rate};
 
-use crate::error::Error;
+use crate::Error;
 use crate::flight::{Facts, Flight, Impossible};
 use crate::report::{Mismatch, Report};
 use crate::subject::{Mode, Subject};

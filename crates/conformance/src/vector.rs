@@ -70,7 +70,7 @@ pub enum Kind {
         receive_window: Bytes,
         /// What the routers approved of a Quick-Start request, with headers; `None` when they did not.
         approved: Option<Rate>,
-        /// What routers told.
+        /// Feedback from routers.
         feedback: Option<Feedback>,
     },
     /// New data left.

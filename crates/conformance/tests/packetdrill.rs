@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use conformance::packetdrill::{Run, Script, Simulated, parse, run};
+use conformance::scripts::Simulated;
+use packetdrill::{Run, Script, parse, run};
 use units::Duration;
 
 const TOLERANCE: Duration = Duration::from_millis(14);
@@ -164,7 +165,8 @@ proptest::proptest! {
 
 #[test]
 fn a_stream_is_the_same_each_time_and_replays_as_it_was_made() {
-    use conformance::packetdrill::stream::{PROFILES, compare, replay, shrink, stream, text};
+    use conformance::scripts::stream::{PROFILES, stream};
+    use packetdrill::replay::{compare, replay, shrink, text};
     let tick = Duration::from_millis(4);
     for (seed, profile) in (7..).zip(PROFILES) {
         let made = stream(profile, seed, tick).expect("a stream");

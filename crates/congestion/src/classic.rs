@@ -16,7 +16,7 @@
 //!   `latest_rtt: None` during the first second after [`Avoidance::epoch`].
 //! - A start-up that leaves at a window of one segment gets a threshold of two, the least that a
 //!   reduction may give (RFC 5681, equation 4).
-//! - After an idle restart the start-up is not told to begin again: Linux's HyStart is not re-armed
+//! - An idle restart does not restart the start-up: Linux's HyStart is not re-armed
 //!   either. Start-ups that care see `idle_since` in [`Startup::on_sent`].
 
 use units::{Bytes, Duration, Instant, Rate};
@@ -216,7 +216,9 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
 pub(crate) fn initial(initial_window: Bytes, smss: Bytes) -> Window {
     let smss = smss.max(Bytes::new(1));
     Window {
+        // RFC5681-3.1b
         cwnd: whole(initial_window, smss),
+        // RFC5681-3.1e
         ssthresh: Bytes::MAX,
         smss,
     }
@@ -363,16 +365,19 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.accept(decision, ack.now);
             return;
         }
+        // RFC9438-4.6c
         if !ack.cwnd_limited {
             return;
         }
         let mut acked = ack.delivered;
+        // RFC9438-4.10a
         if self.window.in_slow_start() {
             acked = self.start_slowly(ack);
             if acked.is_zero() {
                 return;
             }
         }
+        // RFC5681-3.1a
         self.window.cwnd += self.avoidance.on_ack(acked, ack, &self.window);
     }
 
@@ -386,12 +391,14 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         // A loss during CWR, or a mark during recovery or after a timeout, reduces nothing more: but
         // what was reduced can no longer be undone.
         let marked = congestion.kind == CongestionKind::Ecn && congestion.phase == Phase::Loss;
+        // RFC5681-4.3a
         if !timeout && congestion.phase.is_reducing() || marked {
             self.prior_ssthresh = Bytes::ZERO;
             return;
         }
         self.record_exit(congestion.now, reason);
         let before = self.window;
+        // RFC5681-3.1i
         if !timeout || congestion.first_of_window {
             self.prior_cwnd = self.window.cwnd;
             self.prior_ssthresh = if undoable {
@@ -405,6 +412,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             {
                 reduced.cwnd = cwnd;
             }
+            // RFC9438-4.8a
             let threshold = self.avoidance.on_congestion(congestion, &reduced);
             self.window.ssthresh = whole(threshold, self.window.smss);
         }
@@ -416,6 +424,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.taken_over = taken_over.is_some();
         if timeout {
             self.reducing = false;
+            // RFC5681-3.1j
             self.window.cwnd = whole(congestion.in_flight + self.window.smss, self.window.smss);
             self.avoidance.on_timeout();
             self.startup.restart(congestion.now, congestion.snd_nxt);
@@ -445,11 +454,13 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         if let Some(cwnd) = self.avoidance.on_recovery_exit(&self.window) {
             self.window.ssthresh = whole(cwnd, self.window.smss).max(self.window.smss * 2);
         }
+        // RFC5681-3.2f
         if self.window.ssthresh != Bytes::MAX {
             self.window.cwnd = whole(self.recovery.on_exit(&self.window), self.window.smss);
         }
     }
 
+    // RFC9438-4.9a
     fn undo(&mut self, _now: Instant) {
         self.reducing = false;
         self.taken_over = false;
@@ -479,6 +490,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         let rto = rto.max(Duration::from_nanos(1));
         let mut idle = idle.saturating_sub(rto);
         let mut cwnd = window.cwnd_segments();
+        // RFC5681-4.1a
         while !idle.is_zero() && window.smss * cwnd > floor {
             cwnd /= 2;
             idle = idle.saturating_sub(rto);

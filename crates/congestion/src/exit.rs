@@ -78,7 +78,7 @@ pub enum ExitReason {
     FullPipe {
         /// The bandwidth that did not grow.
         bandwidth: Rate,
-        /// For so many rounds.
+        /// For this many rounds.
         rounds: u32,
     },
     /// The window reached a threshold set before.
@@ -463,7 +463,7 @@ fn rounded(fact: &Fact, digits: u32) -> u128 {
     (scaled + u128::from(one) / 2) / u128::from(one)
 }
 
-/// A number with its unit, and so many digits after the point.
+/// A number with its unit and its number of digits after the point.
 struct Rounded<'a>(&'a Fact, u32);
 
 impl fmt::Display for Rounded<'_> {

@@ -107,8 +107,8 @@ impl RateEstimator {
         self.app_limited_until = (self.delivered + in_flight).max(Bytes::new(1));
     }
 
-    /// What [`Self::sample`] leaves for later samples, where nobody reads this one. `newest_sent`
-    /// is when the newest segment left that the ACK delivered.
+    /// What [`Self::sample`] leaves for later samples, if the algorithm does not read this one.
+    /// `newest_sent` is when the newest segment left that the ACK delivered.
     #[inline]
     pub fn skip_sample(&mut self, newest_sent: Option<Instant>) {
         if self.is_app_limited() && self.delivered > self.app_limited_until {

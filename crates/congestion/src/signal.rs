@@ -1,4 +1,4 @@
-//! What the transport tells a congestion control, and what the parts answer.
+//! The signals from the transport to a congestion control, and the decisions of its parts.
 
 use units::{Bytes, Duration, Instant, Rate};
 

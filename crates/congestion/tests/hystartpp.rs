@@ -61,6 +61,7 @@ impl Rounds {
     }
 }
 
+// Tests RFC9406-4.2a, RFC9406-4.3a
 #[test]
 fn thresholds_of_the_rfc() {
     for (last, entry) in [
@@ -100,6 +101,7 @@ fn the_comparison_is_with_the_previous_round() {
     }
 }
 
+// Tests RFC9406-4.2c
 #[test]
 fn five_rounds_of_css_end_slow_start() {
     let mut rounds = Rounds::new(HyStartPlusPlusConfig::default(), 20);
@@ -128,6 +130,7 @@ fn five_rounds_of_css_end_slow_start() {
     );
 }
 
+// Tests RFC9406-4.2b
 #[test]
 fn a_lower_rtt_resumes_slow_start() {
     let mut rounds = Rounds::new(HyStartPlusPlusConfig::default(), 20);
@@ -149,6 +152,7 @@ fn a_lower_rtt_resumes_slow_start() {
     assert!(rounds.startup.is_conservative());
 }
 
+// Tests RFC9406-4.2d
 #[test]
 fn growth_is_limited_unless_paced() {
     let grown = |startup: &mut HyStartPlusPlus, delivered: u64, paced: bool| {
@@ -184,6 +188,7 @@ fn growth_is_limited_unless_paced() {
     );
 }
 
+// Tests RFC9406-4.3b
 #[test]
 fn only_the_initial_slow_start_uses_it() {
     let mut startup = HyStartPlusPlus::new(HyStartPlusPlusConfig::default(), Instant::ZERO, 0);

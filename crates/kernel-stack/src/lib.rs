@@ -2,7 +2,7 @@
 //! as a simulation.
 //!
 //! The path is an [`emulator::Emulation`]; a sender and a receiver of our own use real
-//! sockets on its two sides. A probe in the sender's kernel tells of each ACK where that is allowed
+//! sockets on its two sides. Where permitted, an eBPF probe in the sender's kernel reports each ACK
 //! ([`Sampler::TcpProbe`]); otherwise TCP_INFO is polled once a millisecond. The network's side
 //! (drops, queue, true capacity) is known because the network is ours.
 //!

@@ -33,15 +33,16 @@ refusing!(
     kernel_load,
     kernel_unload,
     kernel_status,
+    kernel_tick_us,
     check_vm,
     run_vm,
 );
 
 /// See `linux`.
 pub(crate) fn run_script_on_kernel(
-    _: &::conformance::packetdrill::Script,
+    _: &::packetdrill::Script,
     _: Option<&str>,
     _: units::Duration,
-) -> PyResult<::conformance::packetdrill::Run> {
+) -> PyResult<::packetdrill::Run> {
     Err(errors::input("the stack linux needs Linux"))
 }

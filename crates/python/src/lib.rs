@@ -81,7 +81,8 @@ mod _native {
     use super::kernel_programs::{kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
     use super::linux::{
-        check_linux, compare_stream, emulate, enter_user_namespace, run_linux, stream_profiles,
+        check_linux, compare_stream, emulate, enter_user_namespace, kernel_tick_us, run_linux,
+        stream_profiles,
     };
     #[pymodule_export]
     use super::look::{look, network_look, probing, topology};

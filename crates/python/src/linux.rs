@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ::conformance::packetdrill::stream::{self, Step};
-use ::conformance::packetdrill::{Run, Script, Simulated, run};
+use ::conformance::scripts::{Simulated, stream};
+use ::packetdrill::replay::{self, Step};
+use ::packetdrill::{Run, Script, run};
 use emulator::{
     CaptureTo, Direction, EmulateOptions, EmulatorError, Existing, LogTo, Point, SelfCheck, Side,
     Snapshot,
@@ -55,6 +56,12 @@ fn options(switch_hystart: bool) -> StackOptions {
 #[pyfunction]
 pub fn enter_user_namespace() -> PyResult<()> {
     emulator::enter_user_namespace().map_err(|error| emulator_error(&error))
+}
+
+/// The length of the running kernel's tick, in microseconds; zero if it is unknown.
+#[pyfunction]
+pub fn kernel_tick_us() -> u64 {
+    kernel_stack::tick().as_micros()
 }
 
 /// Raises an error if this machine, user or kernel does not support the scenarios. Leaves nothing
@@ -289,9 +296,9 @@ const SHRINKINGS: usize = 24;
 /// Both stacks' recordings of a stream: the simulation's and the kernel's.
 fn record_both(script: &Script) -> PyResult<(Vec<Step>, Vec<Step>)> {
     let mut simulated = Simulated::new(script, None, kernel_stack::tick()).map_err(errors::run)?;
-    let ours = stream::replay(script, &mut simulated).map_err(errors::run)?;
+    let ours = replay::replay(script, &mut simulated).map_err(errors::run)?;
     let theirs =
-        kernel_stack::with_kernel(script, None, true, |stack| stream::replay(script, stack))
+        kernel_stack::with_kernel(script, None, true, |stack| replay::replay(script, stack))
             .map_err(|error| stack_error(&error))?
             .map_err(errors::run)?;
     Ok((ours, theirs))
@@ -301,12 +308,12 @@ fn record_both(script: &Script) -> PyResult<(Vec<Step>, Vec<Step>)> {
 fn confirmed(script: &Script) -> PyResult<Option<(usize, String, Vec<Step>)>> {
     for _ in 0..2 {
         let (ours, theirs) = record_both(script)?;
-        if stream::compare(&ours, &theirs).is_none() {
+        if replay::compare(&ours, &theirs).is_none() {
             return Ok(None);
         }
     }
     let (ours, theirs) = record_both(script)?;
-    let difference = stream::compare(&ours, &theirs);
+    let difference = replay::compare(&ours, &theirs);
     Ok(difference.map(|(at, text)| (at, text, theirs)))
 }
 
@@ -328,14 +335,14 @@ pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -
             report["difference"] = json!(difference);
             let mut shortest = (script.clone(), steps);
             if shrinks {
-                let short = stream::shrink(&script, at, SHRINKINGS, |shorter| {
+                let short = replay::shrink(&script, at, SHRINKINGS, |shorter| {
                     let (ours, theirs) = record_both(shorter).ok()?;
-                    Some(stream::compare(&ours, &theirs)?.0)
+                    Some(replay::compare(&ours, &theirs)?.0)
                 });
                 let (_, steps) = record_both(&short)?;
                 shortest = (short, steps);
             }
-            report["script"] = json!(stream::text(&shortest.0, &shortest.1));
+            report["script"] = json!(replay::text(&shortest.0, &shortest.1));
         }
         serde_json::to_string(&report).map_err(errors::run)
     })

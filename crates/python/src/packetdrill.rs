@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ::conformance::packetdrill::{Difference, Run, Script, Simulated, parse, run};
+use ::conformance::scripts::Simulated;
+use ::packetdrill::{Difference, Run, Script, parse, run};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 use units::Duration;

@@ -9,7 +9,7 @@ use std::thread;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
-use scenario::{CompareOptions, ExactScenario, PathModel};
+use scenario::{Autotuning, CompareOptions, ExactScenario, PathModel};
 use units::Duration;
 
 use crate::errors::input;
@@ -251,6 +251,22 @@ impl Scenario {
             }
         }
         Ok(Self::new(changed))
+    }
+
+    /// The same scenario with hosts as a kernel has them: the length of their tick, and whether the
+    /// receivers size their windows as Linux before 6.16.
+    #[pyo3(signature = (*, tick_us, older_receiver = false))]
+    fn with_hosts(&self, tick_us: u32, older_receiver: bool) -> Self {
+        let mut changed = (*self.inner).clone();
+        let traffic = &mut changed.path.traffic;
+        let flows = traffic.iter_mut().map(|traffic| &mut traffic.flow);
+        for flow in flows.chain(&mut changed.flows) {
+            flow.settings.tick = Duration::from_micros(tick_us.into());
+            if older_receiver {
+                flow.settings.autotuning = Autotuning::Linux54;
+            }
+        }
+        Self::new(changed)
     }
 
     /// Its name.

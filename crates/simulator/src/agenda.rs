@@ -1,8 +1,8 @@
 //! When the parts of a run act next: its links, sources and flows.
 //!
 //! The order is total: time first; then arrivals, links and sources in the order in which the run
-//! was built; then flows, by their entry. An agenda has one calendar for flows and one for the rest,
-//! which has few entries and changes most.
+//! was built; then flows, by their entry. An agenda has one calendar for flows and one for the
+//! rest, which has few entries and changes most.
 //!
 //! A run has two agendas, one for each side of the path (`world::turns`). A part has the same rank
 //! on either, so the order of two events does not depend on how the parts are distributed.

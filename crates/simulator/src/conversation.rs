@@ -1,62 +1,103 @@
-//! A connection in which both sides write, at one of its ends: the application there, and the end of
-//! the handshake. The crate `workload` has the applications.
+//! The application at one end of a connection in which both sides write. The crate `workload` has
+//! the applications.
 
 use std::sync::Arc;
 
-use tcp::segment::AckSegment;
-use units::{Bytes, Duration};
-use workload::{Application, Exchange, Scripted, Server, Side, VideoConfig, Viewer};
+use tcp::Sender;
+use units::{Bytes, Instant};
+use workload::{Act, Answered, Application, Exchange, Scripted, Server, Side, VideoConfig, Viewer};
 
 /// One side of a connection in which both sides write.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// The number of the connection in its table.
-    pub number: u64,
-    pub application: Application,
-    pub side: Side,
-    /// At the acceptor, how the handshake ended.
-    pub opened: Option<Opened>,
+    number: u64,
+    application: Application,
     /// The last request of which the other side does not know yet what it asks for, and the size of
     /// its answer.
-    pub asked: Option<(Bytes, Bytes)>,
+    asked: Option<(Bytes, Bytes)>,
 }
 
 impl Conversation {
-    /// The application at `side` of connection `number`, which is not open.
-    fn new(number: u64, application: Application, side: Side) -> Self {
+    /// An application of connection `number`, which is not open.
+    const fn new(number: u64, application: Application) -> Self {
         Self {
             number,
             application,
-            side,
-            opened: None,
             asked: None,
         }
     }
 
-    /// Both applications of a connection vector.
+    /// Both applications of a connection vector, the initiator's first.
     pub fn scripted(number: u64, exchange: &Exchange) -> [Self; 2] {
         let exchange = Arc::new(exchange.clone());
         Side::BOTH.map(|side| {
             let script = Scripted::new(Arc::clone(&exchange), side);
-            Self::new(number, Application::Scripted(script), side)
+            Self::new(number, Application::Scripted(script))
         })
     }
 
     /// The client of a video, and its server.
     pub fn video(number: u64, client: &VideoConfig) -> [Self; 2] {
         let viewer = Box::new(Viewer::new(client.clone()));
-        let [initiator, acceptor] = Side::BOTH;
         [
-            Self::new(number, Application::Viewer(viewer), initiator),
-            Self::new(number, Application::Server(Server::default()), acceptor),
+            Self::new(number, Application::Viewer(viewer)),
+            Self::new(number, Application::Server(Server::default())),
         ]
     }
-}
 
-/// The end of a handshake: the arguments of [`tcp::Sender::accept`].
-#[derive(Clone, Copy, Debug)]
-pub struct Opened {
-    pub third: AckSegment,
-    pub rtt: Option<Duration>,
-    pub retransmitted: u32,
+    /// The number of the connection in its table.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The connection is open at this side, or its initiator opens it now.
+    pub fn begin(&mut self, now: Instant) {
+        self.application.begin(now);
+    }
+
+    /// When the application acts next, unless it receives something first.
+    pub fn due(&self) -> Instant {
+        self.application.due()
+    }
+
+    /// It is to hear when this many bytes have arrived.
+    pub fn awaited(&self) -> u64 {
+        self.application.awaited()
+    }
+
+    /// It has received `delivered` bytes in all, and the other side's FIN if `is_closed`. Returns
+    /// the request that is answered now.
+    pub fn hear(&mut self, now: Instant, delivered: u64, is_closed: bool) -> Option<Answered> {
+        self.application.hear(now, delivered, is_closed)
+    }
+
+    /// Lets the application write to `sender`, or close it. Returns whether it did anything.
+    pub fn act(&mut self, now: Instant, sender: &mut Sender) -> bool {
+        let mut has_acted = false;
+        while let Some(act) = self.application.act(now) {
+            has_acted = true;
+            match act {
+                Act::Write(bytes) => sender.write(now, bytes.get()),
+                Act::Ask(request, answer) => {
+                    sender.write(now, request.get());
+                    self.asked = Some((request, answer));
+                }
+                Act::Close => sender.close(),
+            }
+        }
+        has_acted
+    }
+
+    /// The last request, and the size of its answer, unless the other side knows it.
+    pub const fn take_asked(&mut self) -> Option<(Bytes, Bytes)> {
+        self.asked.take()
+    }
+
+    /// A request that the server of a video will get, and the size of its answer.
+    pub fn expect(&mut self, request: Bytes, answer: Bytes) {
+        if let Application::Server(server) = &mut self.application {
+            server.expect(request, answer);
+        }
+    }
 }

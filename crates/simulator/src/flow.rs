@@ -1,58 +1,35 @@
 //! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
+mod endpoints;
 mod exit;
 mod leg;
 mod pool;
 mod result;
+mod startup;
 #[cfg(test)]
 mod tests;
 
+pub use endpoints::{Endpoints, Stock};
 pub use exit::exit_result;
 
 use std::collections::VecDeque;
 
 use congestion::PathMemory;
 use engine::Component;
-use measure::{FlowProbe, FlowResult, FlowSample, FlowTrace, StartupProbe};
+use measure::{FlowResult, FlowTrace};
+use network::Period;
 use scenario::{Application, Flow};
-use tcp::segment::AckSegment;
-use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
-use units::{Bytes, Duration, Instant, Rate};
-use workload::{Act, Side as Party};
+use units::{Bytes, Duration, Instant};
+use workload::Side as Party;
 
 use crate::agenda::{LEFT, Side};
-use crate::carried::Carried;
-use crate::conversation::{Conversation, Opened};
-use crate::oracle::Oracle;
+use crate::connection::Member;
+use crate::conversation::Conversation;
 use crate::routes::Hop;
 use crate::traffic::Totals;
 
-pub use leg::{Arrived, Relay};
+pub use leg::Arrived;
 pub use pool::Pool;
-
-/// The state of a running flow.
-#[derive(Debug)]
-pub struct Endpoints {
-    pub sender: Sender,
-    pub receiver: Receiver,
-    pub probe: FlowProbe,
-    pub trace: Option<Box<FlowTrace>>,
-    /// When the SYN-ACK arrived. No data left before.
-    pub established: Option<Instant>,
-    /// The first time from which the bottleneck stayed busy for one base RTT.
-    pub capacity: Option<Instant>,
-    pub past_slow_start: bool,
-    /// When an ACK is looked at for what follows; never in background traffic.
-    pub look: Instant,
-    /// The start-up of a measured flow.
-    pub startup: Option<Box<StartupProbe>>,
-    /// What its start-up knows of the path, if it is to know.
-    pub oracle: Option<Box<Oracle>>,
-    /// Bytes that an application with periodic writes still has to write.
-    unwritten: u64,
-    /// The application at the receiver waits for so many bytes.
-    pub awaited: u64,
-}
 
 /// A flow before, during and after its transfer.
 #[derive(Debug)]
@@ -65,10 +42,8 @@ pub struct FlowState<'a> {
     pub acks: Hop,
     /// The source of a flow of background traffic.
     pub source: u32,
-    /// The flow in the other direction of the same connection.
-    pub peer: Option<u32>,
-    /// The legs before and behind it, if proxies split its connection.
-    pub relay: Option<Box<Relay>>,
+    /// Its place in its connection, unless it is the only flow of that.
+    member: Option<Box<Member>>,
     /// The application at the sender, if both sides write.
     pub conversation: Option<Box<Conversation>>,
     /// When its SYN leaves.
@@ -91,7 +66,8 @@ pub struct FlowState<'a> {
     pub device: Option<Box<Device>>,
     /// Whether its packets carry router feedback.
     pub asks_routers: bool,
-    /// The time of the flow's calendar entry on each side, at or before its earliest deadline there.
+    /// The time of the flow's calendar entry on each side, at or before its earliest deadline
+    /// there.
     pub scheduled: [Instant; 2],
     /// When the application acts next.
     pub application: Instant,
@@ -161,8 +137,7 @@ impl<'a> FlowState<'a> {
             data: place.data,
             acks: place.acks,
             source: 0,
-            peer: None,
-            relay: None,
+            member: None,
             conversation: None,
             start: place.start,
             size: place.size,
@@ -186,12 +161,6 @@ impl<'a> FlowState<'a> {
     /// Payload of a full segment.
     pub const fn smss(&self) -> u16 {
         self.smss
-    }
-
-    /// The next leg of the same connection, if a proxy receives its data.
-    #[inline]
-    pub fn next(&self) -> Option<u32> {
-        self.relay.as_ref()?.next
     }
 
     /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn
@@ -268,29 +237,10 @@ impl<'a> FlowState<'a> {
         else {
             return;
         };
-        let mut has_acted = false;
-        while let Some(act) = conversation.application.act(now) {
-            has_acted = true;
-            match act {
-                Act::Write(bytes) => endpoints.sender.write(now, bytes.get()),
-                Act::Ask(request, answer) => {
-                    endpoints.sender.write(now, request.get());
-                    conversation.asked = Some((request, answer));
-                }
-                Act::Close => endpoints.sender.close(),
-            }
-        }
-        self.application = conversation.application.due();
-        if has_acted
-            && let Some(Opened {
-                third,
-                rtt,
-                retransmitted,
-            }) = &conversation.opened
-            && !endpoints.sender.is_established()
-        {
-            endpoints.sender.accept(now, third, *rtt, *retransmitted);
-            self.asks_routers = endpoints.sender.asks_routers();
+        let has_acted = conversation.act(now, &mut endpoints.sender);
+        self.application = conversation.due();
+        if has_acted {
+            self.accept(now);
         }
     }
 
@@ -375,6 +325,14 @@ impl<'a> FlowState<'a> {
         }
     }
 
+    /// Notes a busy period of the bottleneck, which may be its capacity point.
+    pub fn note_busy(&mut self, period: Period) {
+        let base_rtt = self.base_rtt;
+        if let Some(endpoints) = &mut self.endpoints {
+            endpoints.note_busy(period, base_rtt);
+        }
+    }
+
     /// Ends the flow: returns its result, and stores its path state in `memory` for later flows.
     pub fn finish(
         &mut self,
@@ -386,7 +344,7 @@ impl<'a> FlowState<'a> {
         let mut endpoints = self.endpoints.take()?;
         endpoints.sender.leave_memory(now, memory);
         self.trace = endpoints.trace.take();
-        let arrived = arrived.unwrap_or_else(|| Arrived::at(&endpoints));
+        let arrived = arrived.unwrap_or_else(|| endpoints.arrived());
         let result = self.result_of(&endpoints, arrived, now);
         pool.close(endpoints);
         Some(result)
@@ -434,12 +392,13 @@ impl<'a> FlowState<'a> {
         let Some(endpoints) = self.endpoints.take() else {
             return;
         };
-        let arrived = arrived.unwrap_or_else(|| Arrived::at(&endpoints));
+        let arrived = arrived.unwrap_or_else(|| endpoints.arrived());
         let sender = &endpoints.sender;
         let stats = sender.stats();
         totals.last = totals.last.max(now);
         // Of a connection in which both sides write, the acceptor's data counts.
-        let side = self.conversation.as_ref().map(|it| it.side);
+        let member = self.member.as_ref().filter(|_| self.conversation.is_some());
+        let side = member.map(|member| member.side());
         if side != Some(Party::Initiator) {
             totals.delivered += arrived.delivered.get();
             totals.segments_sent += stats.segments_sent;
@@ -468,100 +427,8 @@ impl<'a> FlowState<'a> {
     /// Ends a leg behind the first one. Returns what its receiver has.
     pub fn leave(&mut self, pool: &mut Pool) -> Option<Arrived> {
         let endpoints = self.endpoints.take()?;
-        let arrived = Arrived::at(&endpoints);
+        let arrived = endpoints.arrived();
         pool.close(endpoints);
         Some(arrived)
-    }
-}
-
-impl Endpoints {
-    /// The endpoints of a connection that is not open, of an application that writes nothing.
-    fn new(sender: SenderConfig, receiver: ReceiverConfig) -> Self {
-        Self {
-            sender: Sender::new(sender),
-            receiver: Receiver::new(receiver),
-            probe: FlowProbe::default(),
-            trace: None,
-            established: None,
-            capacity: None,
-            past_slow_start: false,
-            look: Instant::MAX,
-            startup: None,
-            oracle: None,
-            unwritten: 0,
-            awaited: u64::MAX,
-        }
-    }
-
-    /// Makes them [`Self::new`] of these configurations, in the memory of this connection, which is
-    /// over.
-    fn renew(&mut self, sender: &SenderConfig, receiver: ReceiverConfig) {
-        // Each field is named, so that a new one is not forgotten.
-        let Self {
-            sender: old_sender,
-            receiver: old_receiver,
-            probe,
-            trace,
-            established,
-            capacity,
-            past_slow_start,
-            look,
-            startup,
-            oracle,
-            unwritten,
-            awaited,
-        } = self;
-        old_sender.renew(sender);
-        old_receiver.renew(receiver);
-        probe.renew();
-        *trace = None;
-        *established = None;
-        *capacity = None;
-        *past_slow_start = false;
-        *look = Instant::MAX;
-        *startup = None;
-        *oracle = None;
-        *unwritten = 0;
-        *awaited = u64::MAX;
-    }
-
-    /// Records a segment of the flow that the network dropped.
-    #[cold]
-    pub fn on_drop(&mut self, at: Instant, dropped: &Carried) {
-        self.probe.on_drop(at);
-        if let Some(startup) = &mut self.startup {
-            let (_, len, ..) = dropped.fields();
-            startup.on_drop(dropped.sent, u64::from(len));
-        }
-    }
-
-    /// Passes an ACK to the sender and records its samples; `rides` says that it came with data.
-    #[inline]
-    pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment, rides: bool) {
-        if rides {
-            self.sender.handle_ack_with_data(now, ack);
-        } else {
-            self.sender.handle_ack(now, ack);
-        }
-        self.established.get_or_insert(now);
-        let rtt = self.sender.rtt_sample();
-        if !self.past_slow_start {
-            self.past_slow_start = self.sender.slow_start_exit().is_some();
-        }
-        let delivered = self.sender.delivered().get();
-        self.probe.on_ack(now, delivered, rtt, self.past_slow_start);
-        if let Some(trace) = &mut self.trace {
-            let window = self.sender.window();
-            trace.push(&FlowSample {
-                now,
-                cwnd: window.cwnd,
-                ssthresh: window.ssthresh,
-                in_flight: self.sender.bytes_in_flight(),
-                rtt,
-                acked: self.sender.snd_una(),
-                delivered: self.receiver.delivered().get(),
-                pacing_rate: Rate::min(self.sender.pacing_rate(), Rate::MAX),
-            });
-        }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use measure::FlowResult;
 
+use crate::connection::Connection;
 use crate::flow::{FlowState, Pool};
 use crate::numbers::BACKGROUND;
 
@@ -73,6 +74,24 @@ impl<'a> Flows<'a> {
     pub fn is_open(&self, flow: u32) -> bool {
         let slot = self.background.get(place(flow));
         slot.is_some_and(|slot| slot.is_open && number(slot.generation, place(flow)) == flow)
+    }
+
+    /// Makes flows one connection.
+    pub fn join(&mut self, connection: &Connection) {
+        for (flow, member) in connection.members() {
+            self.get_mut(flow).join(member);
+        }
+    }
+
+    /// The first leg of the direction of a connection that `flow` belongs to, and those behind it.
+    pub fn legs(&mut self, flow: u32) -> (u32, Vec<u32>) {
+        match self.get_mut(flow).member() {
+            None => (flow, Vec::new()),
+            Some(member) => {
+                let (first, behind) = member.legs();
+                (first, behind.to_vec())
+            }
+        }
     }
 
     /// Opens a flow of background traffic. Returns its number, its state, and the memory for its

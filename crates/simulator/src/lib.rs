@@ -17,6 +17,7 @@
 mod agenda;
 mod carried;
 mod channel;
+mod connection;
 mod conversation;
 mod fabric;
 mod flow;

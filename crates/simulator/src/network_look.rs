@@ -1,9 +1,9 @@
-//! The map of an ad-hoc network or a constellation, without a packet of a user: where the nodes are,
-//! which of them hear each other, and the routes between the ends of the flows.
+//! The map of an ad-hoc network or a constellation, without a packet of a user: where the nodes
+//! are, which of them hear each other, and the routes between the ends of the flows.
 //!
 //! The network draws from the same random streams as that of a run with the same seed, so it is the
-//! network that the run's flows meet, except that no user loads it. A routing protocol that searches
-//! for a route when a packet needs one (AODV) shows none.
+//! network that the run's flows meet, except that no user loads it. A routing protocol that
+//! searches for a route when a packet needs one (AODV) shows none.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -137,8 +137,8 @@ fn delay(map: &CloudMap, points: &[u32]) -> Option<f64> {
     Some(sum.as_secs_f64() * 1e3)
 }
 
-/// The crossings of the flows and the background traffic, as in run 0 with this seed; without either,
-/// that from the first node to the last.
+/// The crossings of the flows and the background traffic, as in run 0 with this seed; without
+/// either, that from the first node to the last.
 fn pairs(map: &Map, streams: &Streams) -> Vec<[NodeId; 2]> {
     let path = map.path();
     let flows = map.flows().iter().enumerate().map(|(index, flow)| {

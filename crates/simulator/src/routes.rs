@@ -1,5 +1,5 @@
-//! The routes of packets: each is the list of the links that a packet takes, one after the other, up
-//! to a host.
+//! The routes of packets: each is the list of the links that a packet takes, one after the other,
+//! up to a host.
 //!
 //! All routes stand in one table, one behind the other. A packet in flight carries its position in
 //! the table, so forwarding it reads neither its flow nor its host: a packet that outlives its flow

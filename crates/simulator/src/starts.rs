@@ -1,5 +1,5 @@
-//! What starts in a run, and when: the measured flows, the flows of background traffic, and sources of
-//! datagrams. It counts what background traffic does.
+//! What starts in a run, and when: the measured flows, the flows of background traffic, and sources
+//! of datagrams. It counts what background traffic does.
 //!
 //! It decides times and sizes alone. Its caller opens the flows and offers the packets.
 
@@ -106,7 +106,8 @@ impl<'a> Starts<'a> {
             .map(|(_, flow)| flow)
     }
 
-    /// Adds the next table of traffic. Returns the starts of its sources of datagrams, if it has any.
+    /// Adds the next table of traffic. Returns the starts of its sources of datagrams, if it has
+    /// any.
     pub fn add_table(
         &mut self,
         traffic: &'a Traffic,

@@ -242,7 +242,8 @@ impl Totals {
             fct_mean_s: (self.finished > 0 && self.responses.is_none())
                 .then(|| self.fct_nanos as f64 / self.finished as f64 / 1e9),
             load_offered: offered.and_then(|offered| load(offered, end)),
-            // Web-like flows continue after the last one has started, and datagrams leave queues later.
+            // Web-like flows continue after the last one has started, and datagrams leave queues
+            // later.
             load_delivered: load(self.delivered, end.max(self.last)),
             segments_sent: self.segments_sent,
             segments_lost: self.segments_lost,

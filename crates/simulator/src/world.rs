@@ -9,6 +9,7 @@ mod crossing;
 mod device;
 mod exchanges;
 mod feedback;
+mod lookahead;
 mod outcome;
 mod packets;
 mod relay;
@@ -207,19 +208,14 @@ impl<'a> World<'a> {
             && !self.is_plain
             && let Some(endpoints) = self.endpoints(flow)
         {
-            let latency = now.saturating_since(carried.sent);
-            endpoints.probe.on_arrival(now, latency);
-            let (seq, len, ts_val, ts_ecr) = carried.fields();
-            let receiver = &mut endpoints.receiver;
-            if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr) {
-                receiver.handle_any_data(now, &carried.data_segment(), false);
-            }
-            let is_awaited = receiver.delivered().get() >= endpoints.awaited;
-            if receiver.has_ack() {
+            endpoints.handle_plain_data(now, carried);
+            let is_awaited = endpoints.has_awaited();
+            if endpoints.has_ack() {
                 self.acknowledge(flow);
             }
             self.keep_receiver(flow);
             if is_awaited {
+                let (.., ts_val, _) = carried.fields();
                 self.notify(flow, ts_val);
             }
             return;
@@ -242,7 +238,7 @@ impl<'a> World<'a> {
         }
         let data = carried.data_segment();
         let state = self.flows.get_mut(flow);
-        let (peer, next) = (state.peer, state.next());
+        let (peer, next) = (state.peer(), state.next());
         if let Some(ack) = carried.take_carried(self.fabric.aside()) {
             if let Some(peer) = peer {
                 self.take_third(peer, &ack);
@@ -251,22 +247,15 @@ impl<'a> World<'a> {
         } else if let Some(peer) = peer
             && let Some(endpoints) = self.endpoints(peer)
         {
-            endpoints.sender.handle_timestamp(data.ts_val);
+            endpoints.sender().handle_timestamp(data.ts_val);
         }
         let Some(endpoints) = self.endpoints(flow) else {
             return self.note_unclaimed(flow, carried);
         };
-        if carried.has_payload() {
-            endpoints
-                .probe
-                .on_arrival(now, now.saturating_since(carried.sent));
-        }
-        let is_marked = ecn == Ecn::Ce;
-        endpoints.receiver.handle_any_data(now, &data, is_marked);
-        let receiver = &endpoints.receiver;
-        let is_awaited =
-            receiver.delivered().get() >= endpoints.awaited || receiver.finished_at().is_some();
-        if receiver.has_ack() {
+        endpoints.handle_data(now, carried, &data, ecn == Ecn::Ce);
+        let is_finished = endpoints.receiver().finished_at().is_some();
+        let is_awaited = endpoints.has_awaited() || is_finished;
+        if endpoints.has_ack() {
             self.acknowledge(flow);
         }
         self.keep_receiver(flow);
@@ -277,17 +266,17 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The receiver of a flow has what the application there, or a proxy, waits for. The last segment
-    /// carried the timestamp `ts_val`.
+    /// The receiver of a flow has what the application there, or a proxy, waits for. The last
+    /// segment carried the timestamp `ts_val`.
     #[cold]
     #[inline(never)]
     fn notify(&mut self, flow: u32, ts_val: u32) {
         let state = self.flows.get_mut(flow);
-        let (peer, next) = (state.peer, state.next());
+        let (peer, next) = (state.peer(), state.next());
         if let Some(peer) = peer
             && let Some(endpoints) = self.endpoints(peer)
         {
-            endpoints.sender.handle_timestamp(ts_val);
+            endpoints.sender().handle_timestamp(ts_val);
         }
         if let Some(next) = next {
             self.wake_leg(next);
@@ -320,8 +309,8 @@ impl<'a> World<'a> {
             return;
         };
         endpoints.handle_ack(now, ack, rides);
-        let is_complete = endpoints.sender.is_complete();
-        if now >= endpoints.look {
+        let is_complete = endpoints.sender().is_complete();
+        if endpoints.looks_at_startup(now) {
             self.look_at_startup(flow);
         }
         if is_complete {
@@ -341,7 +330,7 @@ impl<'a> World<'a> {
     fn answer_syn_ack(&mut self, flow: u32, syn_ack: &AckSegment) {
         let state = self.flows.get_mut(flow);
         let route = state.data;
-        if state.peer.is_some() {
+        if state.peer().is_some() {
             return self.answer_both_ways(flow, syn_ack);
         }
         self.see_third(flow);
@@ -366,7 +355,7 @@ impl<'a> World<'a> {
             let asks_routers = state.asks_routers;
             if !asks_routers
                 && !self.is_plain
-                && let Some(ack) = endpoints.receiver.poll_plain_ack(now)
+                && let Some(ack) = endpoints.receiver().poll_plain_ack(now)
             {
                 let packet = Packet {
                     size: HANDSHAKE_ACK_SIZE,
@@ -377,7 +366,7 @@ impl<'a> World<'a> {
                 self.offer(packet);
                 return;
             }
-            let Some(ack) = endpoints.receiver.poll_ack(now) else {
+            let Some(ack) = endpoints.receiver().poll_ack(now) else {
                 return;
             };
             if self.is_plain {
@@ -409,9 +398,9 @@ impl<'a> World<'a> {
                 return;
             };
             let burst = if self.is_plain {
-                endpoints.sender.poll_transmit(now).map(Burst::single)
+                endpoints.sender().poll_transmit(now).map(Burst::single)
             } else {
-                endpoints.sender.poll_burst(now)
+                endpoints.sender().poll_burst(now)
             };
             let Some(Burst { segment, count }) = burst else {
                 if self.is_plain {
@@ -431,7 +420,7 @@ impl<'a> World<'a> {
             };
             let route = state.data;
             let asks_routers = state.asks_routers;
-            let peer = state.peer;
+            let peer = state.peer();
             if self.is_plain {
                 self.see_data_leave(flow, &segment, ecn);
             }
@@ -509,8 +498,9 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Ensures that the flow's calendar entry on its receiver's side is no later than the receiver's
-    /// timer. Only an earlier deadline moves an entry. One that is due too early is rescheduled.
+    /// Ensures that the flow's calendar entry on its receiver's side is no later than the
+    /// receiver's timer. Only an earlier deadline moves an entry. One that is due too early is
+    /// rescheduled.
     #[inline(always)]
     fn keep_receiver(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
@@ -590,7 +580,7 @@ impl<'a> World<'a> {
                 self.finish(flow);
                 return;
             }
-            if state.peer.is_none() {
+            if state.peer().is_none() {
                 state.application_acts(now);
             } else {
                 self.converse(flow);
@@ -599,25 +589,16 @@ impl<'a> World<'a> {
         let state = self.flows.get_mut(flow);
         if has_sender
             && let Some(endpoints) = state.endpoints.as_deref_mut()
-            && endpoints
-                .sender
-                .poll_timeout()
-                .is_some_and(|deadline| deadline <= now)
+            && endpoints.expire_sender(now)
+            && endpoints.looks_at_startup(now)
         {
-            endpoints.sender.handle_timeout(now);
-            if now >= endpoints.look {
-                self.look_at_startup(flow);
-            }
+            self.look_at_startup(flow);
         }
         if has_receiver {
             self.settle_end(flow);
             if let Some(endpoints) = self.endpoints(flow)
-                && endpoints
-                    .receiver
-                    .poll_timeout()
-                    .is_some_and(|deadline| deadline <= now)
+                && endpoints.expire_receiver(now)
             {
-                endpoints.receiver.handle_timeout(now);
                 self.acknowledge(flow);
             }
         }

@@ -48,13 +48,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "measure",
             "emulator",
             "kernel",
-            // The language of scripts alone, and the trait of what they test.
-            "conformance",
+            "packetdrill",
         ],
     ),
     ("vm", &["scenario", "measure", "emulator", "kernel-stack"]),
-    // Scripts of the packetdrill language need a subject.
-    ("conformance", &["units", "congestion", "tcp"]),
+    // The language of scripts, and the trait of what they test.
+    ("packetdrill", &["units"]),
+    // The simulated TCP is a subject of scripts.
+    (
+        "conformance",
+        &["units", "congestion", "tcp", "packetdrill"],
+    ),
     // Only `congestion` parses the names of algorithms.
     ("kernel", &["units", "congestion"]),
     (
@@ -83,6 +87,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kernel-stack",
             "vm",
             "conformance",
+            "packetdrill",
             "kernel",
             "capture",
             "analysis",

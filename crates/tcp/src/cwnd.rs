@@ -58,6 +58,7 @@ impl CongestionWindow {
 
     /// Segments that may still leave; a window below one segment counts as one.
     #[inline]
+    // RFC5681-3.2d
     pub(crate) fn available(&self, in_flight: u32) -> u32 {
         self.segments.max(1).saturating_sub(in_flight)
     }

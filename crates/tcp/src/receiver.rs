@@ -128,9 +128,10 @@ pub struct Receiver {
     /// the third segment is awaited, the former is the time of the next SYN-ACK.
     delayed_ack_at: Instant,
     compressed_ack_at: Instant,
-    compressed: u32,
-    /// Duplicate ACKs counted for `duplicates_of`.
-    duplicate_acks: u32,
+    /// At most [`policy::COMPRESSION_LIMIT`].
+    compressed: u8,
+    /// Duplicate ACKs counted for `duplicates_of`, at most [`policy::UNCOMPRESSED_DUPLICATES`].
+    duplicate_acks: u8,
     duplicates_of: u64,
     aside: Option<Box<Aside>>,
     ts_recent: u32,
@@ -398,6 +399,7 @@ impl Receiver {
             self.rcv_nxt = self.rcv_nxt.max(to);
             self.beyond.remove_below(to);
         }
+        // RFC5681-3.2b
         // RFC 5681 section 4.2: an immediate ACK when the gap is filled.
         self.pending.immediate |= self.beyond.is_empty();
     }
@@ -424,6 +426,7 @@ impl Receiver {
 
     /// `tcp_data_queue_ofo`.
     fn take_out_of_order(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        // RFC5681-3.2a
         let (start, end) = (segment.seq, segment.end());
         if ecn_ce {
             self.on_mark();

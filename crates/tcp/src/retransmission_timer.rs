@@ -29,24 +29,28 @@ pub(crate) enum Timer {
 /// The timer and the RTO.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetransmissionTimer {
-    tick: Tick,
-    armed: Option<(Instant, Timer)>,
+    /// When it expires; [`Instant::MAX`] if it is not armed.
+    expires_at: Instant,
     /// The timeout, back-off included.
     rto: Duration,
+    tick: Tick,
     /// Timeouts since the last RTT sample (`icsk_backoff`).
-    backoff: u32,
+    backoff: u16,
     /// Timeouts since `SND.UNA` advanced (`icsk_retransmits`).
-    retransmits: u32,
+    retransmits: u16,
+    /// What it was armed for last.
+    purpose: Timer,
 }
 
 impl RetransmissionTimer {
     pub(crate) const fn new(tick: Tick) -> Self {
         Self {
-            tick,
-            armed: None,
+            expires_at: Instant::MAX,
             rto: RTO_INITIAL,
+            tick,
             backoff: 0,
             retransmits: 0,
+            purpose: Timer::Retransmission,
         }
     }
 
@@ -59,40 +63,44 @@ impl RetransmissionTimer {
     /// When the timer expires, if it is armed.
     #[inline]
     pub(crate) fn expires_at(&self) -> Option<Instant> {
-        self.armed.map(|(at, _)| at)
+        self.is_armed().then_some(self.expires_at)
     }
 
     #[inline]
-    pub(crate) const fn is_armed(&self) -> bool {
-        self.armed.is_some()
+    pub(crate) fn is_armed(&self) -> bool {
+        self.expires_at != Instant::MAX
     }
 
     #[inline]
     pub(crate) fn is_armed_for(&self, wanted: Timer) -> bool {
-        self.armed.is_some_and(|(_, timer)| timer == wanted)
+        self.is_armed() && self.purpose == wanted
     }
 
     /// Arms the timer for `delay` after `start` or, if that has passed, after `now`.
     #[inline]
     pub(crate) fn arm(&mut self, now: Instant, start: Instant, delay: Duration, timer: Timer) {
-        self.armed = Some((self.tick.expiry_from(now, start, delay), timer));
+        self.expires_at = self.tick.expiry_from(now, start, delay);
+        self.purpose = timer;
     }
 
     /// Another use of the timer has just ended, so that [`Self::rto_from`] counts from the head.
     pub(crate) const fn was_for(&mut self, now: Instant, timer: Timer) {
-        self.armed = Some((now, timer));
+        self.expires_at = now;
+        self.purpose = timer;
     }
 
     #[inline]
     pub(crate) const fn disarm(&mut self) {
-        self.armed = None;
+        self.expires_at = Instant::MAX;
     }
 
     /// What the timer was armed for, if it has expired at `now`. Disarms it.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Timer> {
-        let (_, timer) = self.armed.filter(|&(at, _)| at <= now)?;
-        self.armed = None;
-        Some(timer)
+        if self.expires_at > now {
+            return None;
+        }
+        self.disarm();
+        Some(self.purpose)
     }
 
     /// Sets the timeout to `rto`, and starts it.
@@ -103,7 +111,8 @@ impl RetransmissionTimer {
 
     /// The handshake is over. The timeout is [`RTO_FALLBACK`] until there is an RTT sample.
     pub(crate) const fn on_established(&mut self) {
-        self.armed = None;
+        self.expires_at = Instant::MAX;
+        // RFC6298-5d
         self.rto = RTO_FALLBACK;
         self.backoff = 0;
         self.retransmits = 0;
@@ -141,6 +150,7 @@ impl RetransmissionTimer {
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         self.retransmits = self.retransmits.saturating_add(1);
         self.backoff = self.backoff.saturating_add(1);
+        // RFC6298-5c
         self.start(now, back_off(self.rto, 1));
     }
 
@@ -158,7 +168,7 @@ impl RetransmissionTimer {
 
     /// Linux `tcp_probe0_when`: arms the timer for the next probe of a closed window.
     pub(crate) fn arm_window_probe(&mut self, now: Instant) {
-        let delay = back_off(self.rto.max(RTO_MIN), self.backoff);
+        let delay = back_off(self.rto.max(RTO_MIN), self.backoff.into());
         self.arm(now, now, delay, Timer::WindowProbe);
     }
 
@@ -172,7 +182,7 @@ impl RetransmissionTimer {
     pub(crate) fn on_window_open(&mut self) {
         self.backoff = 0;
         if self.is_armed_for(Timer::WindowProbe) {
-            self.armed = None;
+            self.expires_at = Instant::MAX;
         }
     }
 }
@@ -186,6 +196,7 @@ mod tests {
         Instant::from_millis(millis)
     }
 
+    // Tests RFC6298-5c
     #[test]
     fn timeouts_double_until_a_sample_and_stop_at_the_largest() {
         let mut timer = RetransmissionTimer::new(Tick::NONE);

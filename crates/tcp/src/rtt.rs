@@ -15,6 +15,7 @@
 use units::Duration;
 
 /// Timeout of the SYN, and of data before any sample (`TCP_TIMEOUT_INIT`; RFC 6298 section 2.1).
+// RFC6298-2a
 pub const RTO_INITIAL: Duration = Duration::from_secs(1);
 /// Timeout after a handshake that gave no sample (`TCP_TIMEOUT_FALLBACK`).
 pub const RTO_FALLBACK: Duration = Duration::from_secs(3);
@@ -79,6 +80,7 @@ impl RttEstimator {
         // A duration has less than 2^55 us.
         let sample = (rtt.as_micros() as i64).min(LONGEST_SAMPLE_US);
         if self.srtt_x8 == 0 {
+            // RFC6298-2b
             self.srtt_x8 = sample * 8;
             self.mdev_x4 = sample * 2;
             self.rttvar_x4 = match self.form {
@@ -89,6 +91,7 @@ impl RttEstimator {
             self.rtt_seq = snd_nxt;
         } else {
             let error = sample - (self.srtt_x8 >> 3);
+            // RFC6298-2c
             self.srtt_x8 += error;
             match self.form {
                 Form::Linux => self.update_deviation(error, snd_una, snd_nxt),
@@ -159,6 +162,7 @@ impl RttEstimator {
             return RTO_INITIAL;
         }
         let sum = (self.srtt_x8 >> 3) + self.rttvar_x4;
+        // RFC6298-2d
         let micros = match self.form {
             Form::Linux => sum,
             Form::Rfc6298 => sum.max(self.rto_min_us),
@@ -205,6 +209,7 @@ mod tests {
         micros.iter().map(|us| (us + 50) / 100).collect()
     }
 
+    // Tests RFC6298-2a
     #[test]
     fn before_any_sample() {
         let estimator = RttEstimator::new(RTO_MIN);
@@ -212,6 +217,7 @@ mod tests {
         assert_eq!(estimator.rto(), RTO_INITIAL);
     }
 
+    // Tests RFC6298-2b
     #[test]
     fn first_sample() {
         for (ms, rto) in [(10, 210), (50, 250), (100, 300), (150, 450), (300, 900)] {
@@ -265,6 +271,7 @@ mod tests {
         assert!(sample(2_001, 4_000) < 900);
     }
 
+    // Tests RFC6298-2c
     #[test]
     fn falling_samples_raise_the_deviation_eight_times_more_slowly() {
         let deviation_after = |ms| {
@@ -280,6 +287,7 @@ mod tests {
         assert!(up > 0 && (up / 8 - down).abs() <= 1, "up {up} down {down}");
     }
 
+    // Tests RFC6298-2b, RFC6298-2c, RFC6298-2d
     #[test]
     fn rfc_6298() {
         let mut estimator = RttEstimator::rfc6298(Duration::ZERO);

@@ -48,7 +48,7 @@ mod recovery;
 mod report;
 mod retransmit;
 #[cfg(test)]
-mod shortcuts;
+mod shortcuts_tests;
 mod timer;
 mod transmit;
 mod usage;
@@ -400,6 +400,7 @@ impl Sender {
             );
         }
         // Linux `tcp_init_transfer`: one segment when more than one SYN or SYN-ACK was lost.
+        // RFC5681-3.1c, RFC5681-3.1d
         let initial_window = if retransmitted > 1 {
             1
         } else {

@@ -149,7 +149,9 @@ impl Tick {
     }
 
     /// `calc_wheel_index`: a timer of `delay` ticks fires at the beginning of the group of ticks
-    /// after the one in which it expires.
+    /// after the one in which it expires. (Out of line, so that exact timers do not pay for it.)
+    #[cold]
+    #[inline(never)]
     fn on_wheel(&self, now: Instant, delay: u64) -> Instant {
         let mut shift = 0;
         let mut next_level = SECOND_LEVEL;

@@ -1,5 +1,5 @@
 //! The application at one side of a connection in which both sides write: what it does, and what it
-//! waits for. The network tells it what has arrived.
+//! waits for. The network reports what has arrived.
 //!
 //! It follows a connection vector (Weigle et al. 2006; docs/reference/sources.md, "Tmix"), or it is
 //! a client of an adaptive video, or the server of one. Applications take no time of their own: what
@@ -18,7 +18,7 @@ use crate::{AdaptiveVideo, Close, Exchange, Script, SegmentRequest, Side, Turn, 
 pub enum Act {
     /// Writes.
     Write(Bytes),
-    /// Writes a request, to which the other side answers with so many bytes.
+    /// Writes a request, to which the other side answers with this many bytes.
     Ask(Bytes, Bytes),
     /// Closes its direction.
     Close,
@@ -75,7 +75,7 @@ impl Application {
         forward!(self, application => application.due())
     }
 
-    /// Call [`Self::hear`] when so many bytes have been received.
+    /// Call [`Self::hear`] when this many bytes have been received.
     #[must_use]
     pub fn awaited(&self) -> u64 {
         forward!(self, application => application.awaited())
@@ -514,7 +514,7 @@ mod tests {
         assert!(answers.is_over());
         let epoch = asks.hear(at(100), 3500, true).expect("a response");
         assert_eq!((epoch.number, epoch.start), (1, at(80)));
-        // The other side's end was heard with its last bytes.
+        // The other side's end arrived with its last bytes.
         assert_eq!(asks.act(at(100)), Some(Act::Close));
     }
 

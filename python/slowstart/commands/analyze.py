@@ -12,7 +12,6 @@ import typer
 
 from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError
-from slowstart.store.output import SCENARIO, output_file
 
 if TYPE_CHECKING:
     from slowstart.analysis.connections import Asked
@@ -87,6 +86,8 @@ def _ask(
     elif fit is not None:
         asked.lines.append(path_fit.sentence(fit))
     if scenario is not None and fit is not None:
+        from slowstart.store.output import SCENARIO, output_file
+
         with output_file(scenario, SCENARIO) as aside:
             aside.write_text(fit.toml(Path(file).name), encoding="utf-8")
         asked.lines.append(f"The fitted path is {scenario}")

@@ -1,14 +1,15 @@
 """The command ``slowstart``.
 
 Exit status: 0 success, 1 a run failed or a vector did not pass, 2 invalid input, 130
-interrupted. Errors are one sentence on standard error. This module and the modules of the commands
-import only what every command needs, so that help appears at once. Functions import tables,
+interrupted. Errors are one sentence on standard error. Only the module of the command that runs is
+imported. Such a module imports at its top what its help needs, and its functions import tables,
 figures and their libraries where they use them.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import os
 import signal
@@ -19,19 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowstart._version import __version__
-from slowstart.commands import analyze as analysis_command
-from slowstart.commands import evaluate as evaluation
-from slowstart.commands import export as export_command
-from slowstart.commands import packetdrill as packetdrill_command
-from slowstart.commands import path as path_command
 from slowstart.commands import plain
-from slowstart.commands import plot as plot_command
-from slowstart.commands import run as run_command
-from slowstart.commands import study as study_command
-from slowstart.commands import sweep as sweep_command
-from slowstart.commands import traces as traces_command
-from slowstart.commands import validate as fidelity
-from slowstart.commands import vm as vm_command
 from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError, RunError, complain
 
@@ -39,10 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-app = typer.Typer(
-    name="slowstart",
-    help="Compare how TCP start-up algorithms find the capacity of a path.",
-    epilog=f"""\b
+EXAMPLES = """\b
 Examples:
   slowstart compare geo lte -a cubic+search -a cubic+hystart --size 20MB -n 20
   slowstart compare trace:FILE my-path.toml -o report
@@ -58,13 +44,7 @@ Examples:
   slowstart analyze flow.pcapng
   slowstart path geo
   slowstart list algorithms
-
-{run_command.SYNTAX}""",
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+"""
 
 
 def _version(wanted: bool) -> None:
@@ -73,7 +53,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     context: typer.Context,
     _: Annotated[
@@ -97,17 +76,6 @@ def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-app.command("compare", epilog=run_command.COMPARE_EPILOG)(_interruptible(run_command.compare_paths))
-app.command("run", epilog=run_command.RUN_EPILOG)(_interruptible(run_command.run_file))
-app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look_at))
-app.command("plot", epilog=plot_command.EPILOG)(_interruptible(plot_command.plot))
-app.command("analyze", epilog=analysis_command.EPILOG)(_interruptible(analysis_command.analyze))
-app.command("export", epilog=export_command.EPILOG)(_interruptible(export_command.export))
-app.command("packetdrill", epilog=packetdrill_command.EPILOG)(
-    _interruptible(packetdrill_command.packetdrill)
-)
-
-
 class Side(str, Enum):
     """Where a path is captured: at an end of its forward link, or between."""
 
@@ -127,17 +95,16 @@ class Topic(str, Enum):
     STACKS = "stacks"
 
 
-@app.command(
-    "list",
-    epilog="""\b
+LIST_EPILOG = """\b
 Examples:
   slowstart list
   slowstart list algorithms --short
   slowstart list paths --json
   slowstart list networks
   slowstart list scenarios
-""",
-)
+"""
+
+
 def _list(
     topic: Annotated[
         Topic | None, typer.Argument(help="What to list [default: everything].")
@@ -158,9 +125,7 @@ def _list(
         listing.show(found, short=short)
 
 
-@app.command(
-    "conformance",
-    epilog="""\b
+CONFORMANCE_EPILOG = """\b
 Examples:
   slowstart conformance conformance/hystart++-exit.vec
   slowstart conformance conformance
@@ -170,8 +135,9 @@ Examples:
 A vector is a text file with a timeline of sends, ACKs and losses, and the expected
 window, threshold and state after each; see docs/reference/conformance.md.
 Exit status: 0 all passed, 1 a value differs, 2 a file is not a valid vector.
-""",
-)
+"""
+
+
 def _conformance(
     files: Annotated[
         list[str],
@@ -202,9 +168,7 @@ class Verb(str, Enum):
     STATUS = "status"
 
 
-@app.command(
-    "kernel",
-    epilog="""\b
+KERNEL_EPILOG = """\b
 Examples:
   slowstart kernel status
   sudo slowstart kernel load cubic+search
@@ -221,8 +185,9 @@ as well. A loaded algorithm stays until it is unloaded or the machine restarts; 
 needs no privileges. Loading needs root, Linux 5.13 to 7.0 with BTF, and a slowstart
 built with clang and libbpf; status reports what is missing. The programs are licensed
 MIT or GPL-2.0, as the kernel requires.
-""",
-)
+"""
+
+
 def _kernel(
     verb: Annotated[Verb, typer.Argument(help="The action.", show_default=False)],
     algorithm: Annotated[
@@ -249,9 +214,7 @@ def _kernel(
         programs.status(algorithms, as_json=as_json)
 
 
-@app.command(
-    "emulate",
-    epilog="""\b
+EMULATE_EPILOG = """\b
 Examples:
   slowstart emulate lte --server-command "python3 -m http.server" -- \\
     curl -o /dev/null http://10.77.0.2:8000/file
@@ -266,8 +229,9 @@ The environment variables SLOWSTART_ADDRESS and SLOWSTART_PEER hold both address
 Emulations nest: the client behind both paths reaches the outer server, and
 SLOWSTART_PEER is the address of the nearest server command. No packet leaves the
 machine, and host names are not resolved. The exit status is that of the command.
-""",
-)
+"""
+
+
 def _emulate(
     path: Annotated[
         str,
@@ -330,12 +294,58 @@ def _emulate(
     )
 
 
-app.command("study", epilog=study_command.EPILOG)(study_command.study)
-app.command("evaluate", epilog=evaluation.EPILOG)(evaluation.evaluate)
-app.command("sweep", epilog=sweep_command.EPILOG)(_interruptible(sweep_command.sweep))
-app.add_typer(traces_command.app, name="traces")
-app.add_typer(vm_command.app, name="vm")
-app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
+# The module, the function and the epilog of each command, in the order of the help.
+COMMANDS = {
+    "compare": ("run", "compare_paths", "COMPARE_EPILOG"),
+    "run": ("run", "run_file", "RUN_EPILOG"),
+    "path": ("path", "look_at", "EPILOG"),
+    "plot": ("plot", "plot", "EPILOG"),
+    "analyze": ("analyze", "analyze", "EPILOG"),
+    "export": ("export", "export", "EPILOG"),
+    "packetdrill": ("packetdrill", "packetdrill", "EPILOG"),
+    "list": ("cli", "_list", "LIST_EPILOG"),
+    "conformance": ("cli", "_conformance", "CONFORMANCE_EPILOG"),
+    "kernel": ("cli", "_kernel", "KERNEL_EPILOG"),
+    "emulate": ("cli", "_emulate", "EMULATE_EPILOG"),
+    "study": ("study", "study", "EPILOG"),
+    "evaluate": ("evaluate", "evaluate", "EPILOG"),
+    "sweep": ("sweep", "sweep", "EPILOG"),
+    "validate": ("validate", "validate", "EPILOG"),
+}
+# Commands with subcommands of their own, each with the attribute `app`.
+GROUPS = ("traces", "vm")
+
+
+def program(words: Sequence[str] = ()) -> typer.Typer:
+    """The program with all its commands, or with that alone which the first of ``words`` names.
+
+    A command is imported only if it is part of the program.
+    """
+    first = words[0] if words else ""
+    every = first not in (*COMMANDS, *GROUPS)
+    made = typer.Typer(
+        name="slowstart",
+        help="Compare how TCP start-up algorithms find the capacity of a path.",
+        epilog=f"{EXAMPLES}\n{_module('run').SYNTAX}" if every else None,
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    made.callback()(_options)
+    for name, (module, function, epilog) in COMMANDS.items():
+        if every or name == first:
+            found = _module(module)
+            command = _interruptible(getattr(found, function))
+            made.command(name, epilog=getattr(found, epilog))(command)
+    for name in GROUPS:
+        if every or name == first:
+            made.add_typer(_module(name).app, name=name)
+    return made
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"slowstart.commands.{name}")
 
 
 def _print_json(text: str) -> None:
@@ -358,7 +368,9 @@ def _undecodable(arguments: Sequence[str]) -> str | None:
 def invoke(arguments: Sequence[str]) -> int:
     """Runs the command with ``arguments`` and returns its exit status."""
     try:
-        status = app(args=list(arguments), prog_name="slowstart", standalone_mode=False)
+        status = program(arguments)(
+            args=list(arguments), prog_name="slowstart", standalone_mode=False
+        )
         sys.stdout.flush()
     except InputError as error:
         return complain(str(error), 2)
@@ -383,7 +395,7 @@ def invoke(arguments: Sequence[str]) -> int:
             kind = type(error).__name__
             return complain(f"internal error (please report this bug): {kind}: {error}", 1)
         command = getattr(getattr(error, "ctx", None), "command_path", "slowstart")
-        names = [each.name or "" for each in typer.main.get_group(app).commands.values()]
+        names = [*COMMANDS, *GROUPS]
         return complain(f"{plain.usage(usage(), command, names)} (see {command} --help)", 2)
     return status if isinstance(status, int) else 0
 

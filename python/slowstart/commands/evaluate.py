@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowstart._native import enter_user_namespace
 from slowstart.commands import options as command_options
-from slowstart.commands.options import Force, Json, Quick, Quiet, Threads  # noqa: TC001 (for Typer)
+from slowstart.commands.grouping import spread
+from slowstart.commands.options import Quick, RunOptions  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
 from slowstart.report.progress import Meter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slowstart.evaluation.scores import Card, Reader
 
 # Of Store, RunStore and the page.
@@ -47,6 +47,17 @@ Exit status: 0 done, 1 a run failed, 2 invalid input.
 """
 
 
+@spread(
+    runs=command_options.runs(100_000, "each scenario"),
+    stack=Annotated[
+        str | None,
+        typer.Option("--stack", metavar="linux", show_default=False,
+                     help="linux: also run the rows and algorithms that the running kernel has, "
+                     "in real time, and print the differences (needs root or /dev/net/tun)."),
+    ],
+    switch_hystart=None,
+    output=command_options.folder("runs, report.html and result.json", "evaluation"),
+)  # fmt: skip
 def evaluate(
     algorithm: Annotated[
         str | None,
@@ -65,36 +76,21 @@ def evaluate(
         typer.Option("--all", help="Instead: a leaderboard of all built-in start-ups."),
     ] = False,
     quick: Quick = False,
-    runs: Annotated[int | None, command_options.runs(100_000, "each scenario")] = None,
-    stack: Annotated[
-        str | None,
-        typer.Option("--stack", metavar="linux", show_default=False,
-                     help="linux: also run the rows and algorithms that the running kernel has, "
-                     "in real time, and print the differences (needs root or /dev/net/tun)."),
-    ] = None,
-    force: Force = False,
-    threads: Threads = None,
-    output: Annotated[
-        str | None, command_options.folder("runs, report.html and result.json", "evaluation")
-    ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    *,
+    options: RunOptions,
 ) -> int:  # fmt: skip
     """Evaluate an algorithm by the criteria of RFC 9743, beside well-known ones."""
     if every == (algorithm is not None):
         raise InputError("name one algorithm to evaluate, or give --all for the leaderboard")
-    if stack not in (None, "linux", "simulated"):
-        raise InputError(f"--stack {stack}: the scorecard runs on linux beside the simulator")
-    linux = stack == "linux"
+    if options.stack not in (None, "linux", "simulated"):
+        raise InputError(
+            f"--stack {options.stack}: the scorecard runs on linux beside the simulator"
+        )
+    linux = options.stack == "linux"
     if every and (linux or against):
         raise InputError("--all simulates every built-in start-up: leave out --stack and --against")
-    if force and not linux:
-        raise InputError("--force needs --stack linux")
-    if linux:
-        # Before the imports below, whose libraries start threads: a process with threads cannot
-        # enter a user namespace.
-        with contextlib.suppress(InputError):  # check_linux reports it better
-            enter_user_namespace()
+    options.check_stacks(["linux"])
+    options.enter_namespace()
     from slowstart.evaluation import jobs, kernel, leaderboard, scores, table
     from slowstart.store.output import writing
     from slowstart.studies.folder import claim_folder
@@ -108,34 +104,36 @@ def evaluate(
         if len(names) < 2:
             raise InputError(f"{names[0]} has nothing to be compared with: name another --against")
     made = jobs.cells(
-        known, names, quick=quick, runs=runs,
+        known, names, quick=quick, runs=options.runs,
         only=lambda row: not every or leaderboard.chosen(row, known),
     )  # fmt: skip
-    on_kernel, refused = kernel.cells(known, names, quick=quick, runs=runs) if linux else ([], {})
-    folder = Path(output or "evaluation")
+    on_kernel, refused = (
+        kernel.cells(known, names, quick=quick, runs=options.runs) if linux else ([], {})
+    )
+    folder = options.folder("evaluation")
     with writing(folder):
         claim_folder(folder, "evaluate")
-    command = _command(algorithm, against, quick=quick, runs=runs, linux=linux)
+    command = _command(algorithm, against, quick=quick, runs=options.runs, linux=linux)
     try:
-        with Meter("evaluating", quiet=quiet) as meter:
-            found = jobs.execute(made, folder / _STORE, threads=threads, progress=meter)
+        with Meter("evaluating", quiet=options.quiet) as meter:
+            found = jobs.execute(made, folder / _STORE, threads=options.threads, progress=meter)
         if on_kernel:
-            with Meter("measuring on the kernel", quiet=quiet) as meter:
+            with Meter("measuring on the kernel", quiet=options.quiet) as meter:
                 real = jobs.execute(
                     on_kernel, folder / _STORE, progress=meter, remaining=meter.remaining,
-                    force=force,
+                    force=options.force,
                 )  # fmt: skip
     except KeyboardInterrupt:
         return command_options.interrupted(folder)
     reader = scores.Reader(found)
     if every:
-        _write_board(folder, reader, command, quick=quick, as_json=as_json, quiet=quiet)
+        _write_board(folder, reader, command, quick=quick, options=options)
         return 0
     card = scores.score(known, found, names[0], names[1:], quick=quick)
     compared = kernel.compare(card, real, refused) if on_kernel else None
     if linux and compared is None:
         compared = kernel.Kernel((), refused)
-    _write_card(folder, card, reader, command, compared, as_json=as_json, quiet=quiet)
+    _write_card(folder, card, reader, command, compared, options)
     return 0
 
 
@@ -156,9 +154,7 @@ def _write_card(
     reader: Reader,
     command: str,
     compared: object,
-    *,
-    as_json: bool,
-    quiet: bool,
+    options: RunOptions,
 ) -> None:
     from slowstart.evaluation import kernel, page, terminal
     from slowstart.store.output import replace_file, writing
@@ -169,14 +165,11 @@ def _write_card(
         text = page.write(folder, card, reader, command, real)
         replace_file(folder / _RESULT, document + "\n")
         replace_file(folder / _PAGE, text)
-    if as_json:
-        sys.stdout.write(document + "\n")
-    elif not quiet:
-        terminal.show(card, str(folder / _PAGE), real)
+    options.print(lambda: document, lambda: terminal.show(card, str(folder / _PAGE), real))
 
 
 def _write_board(
-    folder: Path, reader: Reader, command: str, *, quick: bool, as_json: bool, quiet: bool
+    folder: Path, reader: Reader, command: str, *, quick: bool, options: RunOptions
 ) -> None:
     from slowstart.evaluation import leaderboard, table
     from slowstart.store.output import replace_file, writing
@@ -188,7 +181,4 @@ def _write_board(
     with writing(folder):
         replace_file(folder / _RESULT, document + "\n")
         replace_file(folder / _BOARD, text)
-    if as_json:
-        sys.stdout.write(document + "\n")
-    elif not quiet:
-        sys.stdout.write(text)
+    options.print(lambda: document, lambda: sys.stdout.write(text))

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
+from slowstart import running
+from slowstart.commands.options import Stack
 from slowstart.errors import InputError, RunError, complain
-from slowstart.figure_style import Look, using
 from slowstart.report.progress import Meter
-from slowstart.running import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from slowstart._native import Result, Scenario
+    from slowstart.commands.options import RunOptions
+    from slowstart.figure_style import Look
     from slowstart.planning import Plan, Runs
-
-USUAL_LOOK = Look()
-
-
-class Stack(str, Enum):
-    """The TCP that runs a scenario."""
-
-    SIMULATED = "simulated"
-    LINUX = "linux"
-    LINUX_VM = "linux-vm"
 
 
 @dataclass(frozen=True)
 class How:
-    """The settings for running scenarios."""
+    """The stack that runs scenarios, and the options of the command."""
 
     stack: Stack
-    force: bool
-    switch_hystart: bool
-    threads: int | None
+    options: RunOptions
 
     @property
     def kernel(self) -> bool:
@@ -49,109 +36,88 @@ class How:
 
     def check(self, scenarios: Sequence[Scenario]) -> None:
         """Rejects invalid settings before any run starts."""
-        if self.force and not self.kernel:
-            raise InputError("--force needs --stack linux or linux-vm")
-        if self.switch_hystart and self.stack is not Stack.LINUX:
-            raise InputError("--switch-hystart needs --stack linux")
-        if self.stack is Stack.SIMULATED:
-            return
-        if self.stack is Stack.LINUX_VM:
-            from slowstart.vm import parts
-
-            check_vm(parts(), scenarios)
-            return
-        if self.threads not in (None, 1):
+        self.options.check_stacks()
+        if self.stack is Stack.LINUX and self.options.threads not in (None, 1):
             raise InputError("kernel runs execute one at a time: leave out --threads")
-        with contextlib.suppress(InputError):  # check_linux reports it better
-            enter_user_namespace()
-        check_linux(scenarios, switch_hystart=self.switch_hystart)
+        self.options.enter_namespace()
+        running.check_stack(scenarios, self.stack.value, switch_hystart=self.options.switch_hystart)
 
     def run(
         self, scenarios: Sequence[Scenario], keep: str, progress: Callable[[int, int], object]
     ) -> Result:
         """Runs them, keeping the time series of ``none``, the ``first`` or ``all`` runs."""
-        if self.stack is Stack.SIMULATED:
-            series = keep == "all"
-            return run(scenarios, threads=self.threads, traces=series, progress=progress)
-        if self.stack is Stack.LINUX_VM:
-            from slowstart.vm import parts
-
-            return run_vm(
-                parts(),
-                scenarios,
-                traces=keep,
-                threads=self.threads,
-                force=self.force,
-                progress=progress,
-            )
-        return run_linux(
+        return running.on_stack(
             scenarios,
-            traces=keep,
-            force=self.force,
-            switch_hystart=self.switch_hystart,
+            self.stack.value,
+            keep=keep,
+            threads=self.options.threads,
+            force=self.options.force,
+            switch_hystart=self.options.switch_hystart,
             progress=progress,
         )
 
 
-def execute_to_files(
-    plan: Plan, how: How, files: Mapping[str, str], *, as_json: bool, quiet: bool
-) -> None:
+def execute_to_files(plan: Plan, how: How, files: Mapping[str, str]) -> None:
     """Runs ``plan``, writes each table of ``files`` while it runs, and prints the summary."""
     from slowstart.store.streaming import stream
 
+    options = how.options
     if how.kernel:
         raise InputError("only simulations can write Parquet files: name a folder, -o DIR")
-    if as_json:
+    if options.as_json:
         raise InputError(
             "--json prints every run, and Parquet files are for more runs than that: "
             "leave out one of them"
         )
     if plan.traces:
         raise InputError("--traces writes a folder: name one, -o DIR")
-    how.check(plan.scenarios)
-    if not quiet:
-        for sentence in unmarked(plan.scenarios):
-            complain(sentence)
-    with Meter("running", quiet=quiet) as meter:
-        _, overview = stream(plan.scenarios, files, threads=how.threads, progress=meter)
-    if not quiet:
+    _check(plan, how)
+    with Meter("running", quiet=options.quiet) as meter:
+        _, overview = stream(plan.scenarios, files, threads=options.threads, progress=meter)
+    if not options.quiet:
         _print_tables(plan, json.loads(overview))
         for table, file in files.items():
             sys.stdout.write(f"The table of {table} is {file}\n")
 
 
-def execute(
-    plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool, look: Look = USUAL_LOOK
-) -> None:
-    """Runs ``plan``, prints the result, and writes it to ``output``, with figures of ``look``."""
+def execute(plan: Plan, how: How, look: Look | None = None) -> None:
+    """Runs ``plan``, prints the result, and writes it to -o, with figures of ``look``."""
     from slowstart import planning
     from slowstart.store.output import output_folder
 
-    how.check(plan.scenarios)
-    if not quiet:
-        for sentence in unmarked(plan.scenarios):
-            complain(sentence)
-    with output_folder(output) as folder:
-        with Meter("running", quiet=quiet) as meter:
+    options = how.options
+    _check(plan, how)
+    with output_folder(options.output) as folder:
+        with Meter("running", quiet=options.quiet) as meter:
             runs = planning.execute(
                 plan,
                 lambda keep, progress: how.run(plan.scenarios, keep, progress),
-                lambda *given, **more: run(*given, threads=how.threads, **more),
+                lambda *given, **more: running.run(*given, threads=options.threads, **more),
                 meter,
             )
-        _say_untrusted(plan.scenarios, runs.main, how.force)
+        _say_untrusted(plan.scenarios, runs.main, options.force)
         if folder is not None:
+            from slowstart import figure_style
             from slowstart.report import artifacts
 
-            with using(look):
+            with figure_style.using(look or figure_style.Look()):
                 artifacts.write(folder, plan, runs)
-    if as_json:
-        sys.stdout.write(_document(plan, runs) + "\n")
-    elif not quiet:
-        _print_tables(plan, runs.overview)
-        _print_costs(plan, runs)
-        if output is not None:
-            sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
+    options.print(lambda: _document(plan, runs), lambda: _show(plan, runs, options.output))
+
+
+def _check(plan: Plan, how: How) -> None:
+    """Rejects invalid settings, and reports paths that will mark nothing."""
+    how.check(plan.scenarios)
+    if not how.options.quiet:
+        for sentence in unmarked(plan.scenarios):
+            complain(sentence)
+
+
+def _show(plan: Plan, runs: Runs, output: str | None) -> None:
+    _print_tables(plan, runs.overview)
+    _print_costs(plan, runs)
+    if output is not None:
+        sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
 
 
 def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:

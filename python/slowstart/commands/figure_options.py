@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowstart import figure_style
-from slowstart.figure_style import Look
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from slowstart.figure_style import Look
 
 Formats = Annotated[
     list[str] | None,
@@ -50,7 +49,9 @@ def look(formats: Sequence[str] | None, width: str | None, theme: str | None) ->
     Raises:
         InputError: One of them is not valid.
     """
-    chosen = Look(figure_style.formats(formats or ()), figure_style.width(width))
+    from slowstart import figure_style
+
+    chosen = figure_style.Look(figure_style.formats(formats or ()), figure_style.width(width))
     if theme is None:
         return chosen
     from slowstart.figures import theme as figure_theme

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from slowstart import figure_style
 from slowstart.commands import figure_options
 from slowstart.commands.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
@@ -48,6 +47,7 @@ def plot(
 ) -> None:  # fmt: skip
     """Draw figures of a saved result again, in another format, width or theme."""
     look = figure_options.look(formats, width, theme)
+    from slowstart import figure_style
     from slowstart.report.redraw import redraw
     from slowstart.store.output import writing
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart.commands import figure_options, stacks
-from slowstart.commands.execution import How, Stack, execute, execute_to_files
-from slowstart.commands.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
-from slowstart.commands.options import (  # noqa: TC001 (Typer reads them)
-    Force,
-    Json,
-    Quiet,
-    SwitchHyStart,
-    Threads,
-)
+from slowstart.commands.grouping import spread
+from slowstart.commands.options import ReportOptions, Stack
 from slowstart.errors import InputError
 from slowstart.labels import canonical, labelled, meanings, names, split
-from slowstart.planning import Plan, once, remark_once
 from slowstart.running import compare
 
 if TYPE_CHECKING:
     from slowstart._native import Scenario
+    from slowstart.commands.execution import How
     from slowstart.figure_style import Look
+    from slowstart.planning import Plan
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
 SIZE = "20 MB"
@@ -83,34 +77,6 @@ A scenario file defines the path, the flows, and the number of runs:
   size = "20 MB"
 """
 
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="DIR|FILE",
-        help="Write result.json, Parquet and CSV tables, figures and report.html to this folder. "
-        "A name that ends with .parquet is a file: only the table of flows is written, while the "
-        "simulations run. Either appears only when complete, and replaces an earlier result.",
-        show_default=False,
-    ),
-]
-Links = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="With -o FILE.parquet, write the table of links, too.",
-        show_default=False,
-    ),
-]
-Traffic = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="With -o FILE.parquet, write the table of background traffic, too.",
-        show_default=False,
-    ),
-]
 StackChoice = Annotated[
     Stack,
     typer.Option(
@@ -133,32 +99,15 @@ StackChoices = Annotated[
         "simulated may stand in one table: repeat the option.",
     ),
 ]
-Cost = Annotated[
-    bool,
-    typer.Option(
-        "--cost",
-        help="Print what each slow-start exit cost: the completion time less that of the same run "
-        "with an ideal exit (avoidance+oracle), what it cost others, and more about the start-up. "
-        "A report of compare (-o DIR) always has it.",
+
+
+@spread(
+    runs=(
+        Annotated[int, typer.Option("-n", "--runs", metavar="N", help="Runs of each algorithm.")],
+        1,
     ),
-]
-
-
-Traces = Annotated[
-    bool,
-    typer.Option("--traces", help="With -o, write the time series of every run as Parquet."),
-]
-
-
-def _look(formats: list[str] | None, width: str | None, theme: str | None, *, report: bool) -> Look:
-    """How the figures of a report look."""
-    given = {"--format": formats, "--width": width, "--theme": theme}
-    for option, value in given.items():
-        if value and not report:
-            raise InputError(f"{option} is for figures: write a folder, -o DIR")
-    return figure_options.look(formats, width, theme)
-
-
+    stack=StackChoices,
+)
 def compare_paths(
     paths: Annotated[
         list[str],
@@ -181,9 +130,6 @@ def compare_paths(
         typer.Option(metavar="TIME", show_default=False,
                      help='Time for which each flow sends, instead of --size ("10 s").'),
     ] = None,
-    runs: Annotated[
-        int, typer.Option("-n", "--runs", metavar="N", help="Runs of each algorithm.")
-    ] = 1,
     seed: Annotated[
         int,
         typer.Option(metavar="N", help="Seed of the first run. Run i uses the same seed, and so "
@@ -199,24 +145,14 @@ def compare_paths(
         typer.Option(metavar="TIME", help="Time between the starts of consecutive flows.",
                      show_default=False),
     ] = None,
-    stack: StackChoices = None,
-    force: Force = False,
-    switch_hystart: SwitchHyStart = False,
-    threads: Threads = None,
-    as_json: Json = False,
-    output: Output = None,
-    links: Links = None,
-    traffic: Traffic = None,
-    cost: Cost = False,
-    traces: Traces = False,
-    formats: Formats = None,
-    width: Width = None,
-    theme: ThemeFile = None,
-    quiet: Quiet = False,
+    *,
+    options: ReportOptions,
 ) -> None:  # fmt: skip
     """Compare algorithms over one or more paths."""
+    from slowstart.commands import execution, stacks
+
     settings: dict[str, Any] = {
-        "runs": runs,
+        "runs": options.runs,
         "seed": seed,
         "initial_window": initial_window,
         "pacing": pacing,
@@ -225,77 +161,109 @@ def compare_paths(
     }
     amount = SIZE if size is None and duration is None else size
     algorithms = algorithm or list(ALGORITHMS)
-    only, beside = stacks.chosen(stack or [Stack.SIMULATED.value])
-    files = _files(output, links, traffic)
-    report = output is not None and not files
-    if traces and not report:
+    only, beside = stacks.chosen(options.stacks)
+    if options.traces and not options.report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
-    look = _look(formats, width, theme, report=report)
+    look = options.look()
     if only is None:
-        if files or cost:
-            raise InputError("tables of QUIC stacks have no --cost and no Parquet file: use -o DIR")
         settings |= {"size": amount, "duration": duration}
-        scenarios, on, own = stacks.scenarios_of(paths, algorithms, beside, settings)
-        several = stacks.Stacks(
-            Stack.SIMULATED, force, switch_hystart, threads, names=tuple(on), own=tuple(own)
-        )
-        notes = stacks.remarks(beside, pacing=pacing)
-        # No additional simulations: they would be of the simulated TCP.
-        plan = Plan(scenarios, report=report, traces=traces, kernel=True, notes=notes)
-        execute(plan, several, as_json, output, quiet, look)
+        execution.execute(*_beside(paths, algorithms, beside, settings, options), look)
         return
-    how = How(only, force, switch_hystart, threads)
-    scenarios = compare(paths, algorithms, size=amount, duration=duration, **settings)
+    how = execution.How(only, options)
+    sized = amount is not None
+    options.check_cost(kernel=how.kernel, sized=sized, remedy="give --size, not --duration")
+    plan = _plan(paths, algorithms, amount, duration, settings, how, options)
+    if not algorithm:
+        words = "These are the default algorithms; choose others with -a."
+        plan = replace(plan, remarks=(words,))
+    _make(plan, how, options, look)
+
+
+def _beside(
+    paths: list[str],
+    algorithms: list[str],
+    names: list[str],
+    settings: dict[str, Any],
+    options: ReportOptions,
+) -> tuple[Plan, How]:
+    """The plan of a comparison of stacks in virtual time."""
+    from slowstart.commands import stacks
+    from slowstart.planning import Plan
+
+    if options.files() or options.cost:
+        raise InputError("tables of QUIC stacks have no --cost and no Parquet file: use -o DIR")
+    scenarios, on, own = stacks.scenarios_of(paths, algorithms, names, settings)
+    # No additional simulations, hence `kernel`: they would be of the simulated TCP.
+    plan = Plan(
+        scenarios,
+        report=options.report,
+        traces=options.traces,
+        kernel=True,
+        notes=stacks.remarks(names, pacing=settings["pacing"]),
+    )
+    return plan, stacks.Stacks(Stack.SIMULATED, options, names=tuple(on), own=tuple(own))
+
+
+def _plan(
+    paths: list[str],
+    algorithms: list[str],
+    size: str | None,
+    duration: str | None,
+    settings: dict[str, Any],
+    how: How,
+    options: ReportOptions,
+) -> Plan:
+    """The plan of a comparison on one stack."""
+    from slowstart.planning import Plan, once, remark_once
+
+    scenarios = compare(paths, algorithms, size=size, duration=duration, **settings)
     compared = [each.resolved["flows"][0]["algorithm"] for each in scenarios[: len(algorithms)]]
-    chosen = names(compared, split(algorithms)[1])
     fixed: list[str] = []
     if not how.kernel:
         scenarios, fixed = once(scenarios)
     many = {each.path: each.runs for each in scenarios}
 
-    def as_many(made: list[Scenario]) -> list[Scenario]:
+    def at_size(smaller: str | None, names: list[str] = algorithms) -> list[Scenario]:
+        made = compare(paths, names, size=smaller or size, **settings)
         return [each.with_runs(runs=many[each.path]) for each in made]
-
-    def at_size(smaller: str) -> list[Scenario]:
-        return as_many(compare(paths, algorithms, size=smaller, **settings))
 
     def with_oracle(smaller: str | None) -> list[Scenario]:
         from slowstart.report.exits import ideal
 
-        ideals = list(dict.fromkeys(map(ideal, compared)))
-        return as_many(compare(paths, ideals, size=smaller or amount, **settings))
+        return at_size(smaller, list(dict.fromkeys(map(ideal, compared))))
 
-    _check_cost(cost, how, files, sized=amount is not None, remedy="give --size, not --duration")
-    plan = Plan(
+    has_ideal = (options.cost or options.report) and size and not how.kernel
+    labels = names(compared, split(algorithms)[1])
+    return Plan(
         scenarios,
-        report=report,
-        traces=traces,
+        report=options.report,
+        traces=options.traces,
         kernel=how.kernel,
         at_size=at_size,
-        with_oracle=with_oracle if (cost or report) and amount and not how.kernel else None,
-        notes=[*remark_once(fixed, runs), *meanings(chosen)],
-        remarks=() if algorithm else ("These are the default algorithms; choose others with -a.",),
+        with_oracle=with_oracle if has_ideal else None,
+        notes=[*remark_once(fixed, settings["runs"]), *meanings(labels)],
     )
+
+
+def _make(plan: Plan, how: How, options: ReportOptions, look: Look) -> None:
+    """Makes the runs of a plan, into the files or the folder that the options name."""
+    from slowstart.commands import execution
+
+    files = options.files()
     if files:
-        execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
+        execution.execute_to_files(plan, how, files)
     else:
-        execute(plan, how, as_json, output, quiet, look)
+        execution.execute(plan, how, look)
 
 
-def _check_cost(cost: bool, how: How, files: dict[str, str], *, sized: bool, remedy: str) -> None:
-    if not cost:
-        return
-    if how.kernel:
-        raise InputError(
-            "--cost compares with the start-up `oracle`, which needs the simulator's knowledge of "
-            "the path: leave out --stack"
-        )
-    if files:
-        raise InputError("--cost compares completed runs: write a folder (-o DIR) or none")
-    if not sized:
-        raise InputError(f"--cost is a difference of completion times: {remedy}")
-
-
+@spread(
+    runs=Annotated[
+        int | None,
+        typer.Option("-n", "--runs", metavar="N", help="Number of runs, instead of the file's.",
+                     show_default=False),
+    ],
+    stack=(StackChoice, Stack.SIMULATED),
+)  # fmt: skip
 def run_file(
     file: Annotated[
         str,
@@ -308,73 +276,42 @@ def run_file(
                      help="With the name of a scenario: the algorithm under test, if you like with "
                      "a label (LABEL=ALG)."),
     ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option("-n", "--runs", metavar="N", help="Number of runs, instead of the file's.",
-                     show_default=False),
-    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(metavar="N", help="Seed of the first run, instead of the file's.",
                      show_default=False),
     ] = None,
-    traces: Traces = False,
-    stack: StackChoice = Stack.SIMULATED,
-    force: Force = False,
-    switch_hystart: SwitchHyStart = False,
-    threads: Threads = None,
-    as_json: Json = False,
-    output: Output = None,
-    links: Links = None,
-    traffic: Traffic = None,
-    cost: Cost = False,
-    formats: Formats = None,
-    width: Width = None,
-    theme: ThemeFile = None,
-    quiet: Quiet = False,
+    *,
+    options: ReportOptions,
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
+    from slowstart.commands import execution
+    from slowstart.planning import Plan, once, remark_once
     from slowstart.report.exits import has_bottleneck, ideals
     from slowstart.store import shipped
 
-    if traces and output is None:
+    if options.traces and options.output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
     (tested,), given = ([None], [None]) if algorithm is None else split([algorithm])
-    scenario = shipped.load(file, tested).with_runs(runs=runs, seed=seed)
+    scenario = shipped.load(file, tested).with_runs(runs=options.runs, seed=seed)
     shown = {} if tested is None else names([canonical(tested)], given)
     (scenario,) = labelled([scenario], shown)
-    how = How(stack, force, switch_hystart, threads)
-    files = _files(output, links, traffic)
-    report = output is not None and not files
-    look = _look(formats, width, theme, report=report)
+    how = execution.How(Stack(options.stacks[0]), options)
+    look = options.look()
     chosen, notes = [scenario], meanings(shown)
     if not how.kernel:
         chosen, fixed = once(chosen)
         notes = [*remark_once(fixed, scenario.runs), *notes]
     sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
-    _check_cost(cost, how, files, sized=sized, remedy="give a flow of the file a size")
-    if cost and not has_bottleneck(scenario.resolved["path"]):
+    options.check_cost(kernel=how.kernel, sized=sized, remedy="give a flow of the file a size")
+    if options.cost and not has_bottleneck(scenario.resolved["path"]):
         raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
     plan = Plan(
         chosen,
-        report=report,
-        traces=traces,
+        report=options.report,
+        traces=options.traces,
         kernel=how.kernel,
-        with_oracle=(lambda _: ideals(chosen[0])) if cost else None,
+        with_oracle=(lambda _: ideals(chosen[0])) if options.cost else None,
         notes=notes,
     )
-    if files:
-        execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
-    else:
-        execute(plan, how, as_json, output, quiet, look)
-
-
-def _files(output: str | None, links: str | None, traffic: str | None) -> dict[str, str]:
-    """The Parquet file of each table; empty if ``output`` is not such a file."""
-    others = {"links": links, "traffic": traffic}
-    asked = {table: file for table, file in others.items() if file is not None}
-    if output is not None and output.endswith(".parquet"):
-        return {"flows": output, **asked}
-    for table in asked:
-        raise InputError(f"--{table} needs -o FILE.parquet; a folder (-o DIR) has every table")
-    return {}
+    _make(plan, how, options, look)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slowstart._native import check_stacks, run_stacks, stacks
-from slowstart.commands.execution import How, Stack
+from slowstart.commands.execution import How
+from slowstart.commands.options import Stack
 from slowstart.errors import InputError
 from slowstart.labels import split
 from slowstart.running import compare
@@ -30,7 +31,7 @@ class Stacks(How):
 
     def check(self, scenarios: Sequence[Scenario]) -> None:
         """Rejects invalid settings before any run starts."""
-        if self.force or self.switch_hystart:
+        if self.options.force or self.options.switch_hystart:
             raise InputError("--force and --switch-hystart are for the kernel: --stack linux")
         check_stacks(scenarios, self.names, self.own)
 
@@ -42,7 +43,7 @@ class Stacks(How):
             scenarios,
             self.names,
             self.own,
-            threads=self.threads,
+            threads=self.options.threads,
             traces=keep != "none",
             progress=progress,
         )

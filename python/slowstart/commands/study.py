@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart._native import enter_user_namespace
 from slowstart._version import __version__
 from slowstart.commands import options as command_options
-from slowstart.commands import validate as fidelity
-from slowstart.commands.options import (  # noqa: TC001 (Typer reads them)
-    Force,
-    Json,
-    Quick,
-    Quiet,
-    SwitchHyStart,
-    Threads,
-)
+from slowstart.commands.grouping import spread
+from slowstart.commands.options import Quick, RunOptions  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
 from slowstart.fidelity import STUDY
 from slowstart.report.progress import Meter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slowstart.studies.library import Study
 
 EPILOG = """\b
 Examples:
@@ -50,14 +44,9 @@ Exit status: 0 done (even if a claim differs), 1 a run failed, 2 invalid input.
 """
 
 
-def study(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="A study, or a study folder.",
-                       show_default=False),
-    ] = None,
-    quick: Quick = False,
-    stack: Annotated[
+@spread(
+    runs=command_options.runs(1_000_000, "each scenario"),
+    stack=Annotated[
         list[str] | None,
         typer.Option(
             "--stack", metavar="STACK", show_default=False,
@@ -65,143 +54,148 @@ def study(
             "them. A kernel makes only the experiments that it supports. linux needs root or "
             "/dev/net/tun; linux-vm is a kernel in virtual time, for a busy machine.",
         ),
+    ],
+    output=command_options.folder("the study's runs and report", "study-NAME"),
+)  # fmt: skip
+def study(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A study, or a study folder.",
+                       show_default=False),
     ] = None,
+    quick: Quick = False,
     calibrate: Annotated[
         bool,
         typer.Option("--calibrate", help="Search the parameters that the published plain baseline "
                      "allows, instead of running the study."),
     ] = False,
-    runs: Annotated[int | None, command_options.runs(1_000_000, "each scenario")] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="EXPERIMENT", show_default=False,
                      help="Run only this experiment (with --calibrate: this calibration); "
                      "repeatable. Claims about others are not tested."),
     ] = None,
-    force: Force = False,
-    switch_hystart: SwitchHyStart = False,
     traces: Annotated[
         str | None,
         typer.Option(metavar="DIR", show_default=False,
                      help="The folder of recorded traces, for studies that need them [default: "
                      "$SLOWSTART_TRACES, or the folder of slowstart traces fetch]."),
     ] = None,
-    threads: Threads = None,
-    output: Annotated[
-        str | None, command_options.folder("the study's runs and report", "study-NAME")
-    ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    *,
+    options: RunOptions,
 ) -> int:  # fmt: skip
     """Reproduce a publication, with a verdict on each of its claims."""
     if name is None:
-        from slowstart.commands import listing
-
-        found = {"studies": listing.CATALOGUE["studies"]()}
-        if as_json:
-            _print_json({"format": 1, "version": __version__, **found})
-        elif not quiet:
-            listing.show(found)
+        _list(options)
         return 0
+    chosen = any((options.stack, options.force, options.switch_hystart, traces))
     if name == STUDY:
-        if stack or only or force or switch_hystart or threads or traces or calibrate:
+        if chosen or only or options.threads or calibrate:
             raise InputError(
                 f"{name} runs both stacks over its own grid: leave out --stack, --only, --force, "
                 "--switch-hystart, --threads, --traces and --calibrate (see slowstart validate "
                 "--help)"
             )
-        kept = output or f"study-{name}"
-        fidelity.validate(quick=quick, runs=runs, output=kept, as_json=as_json, quiet=quiet)
+        from slowstart.commands import validate as fidelity
+
+        fidelity.validate(
+            quick=quick, runs=options.runs, output=str(options.folder(f"study-{name}")),
+            as_json=options.as_json, quiet=options.quiet,
+        )  # fmt: skip
         return 0
     if calibrate:
-        if stack or force or switch_hystart or traces:
+        if chosen:
             raise InputError(
                 "--calibrate simulates the plain baseline: leave out --stack, --force, "
                 "--switch-hystart and --traces"
             )
-        return _calibrate(name, quick, runs, only or [], threads, output, as_json, quiet)
-    stacks = stack or ["simulated"]
-    if "linux" in stacks:
-        # Before the imports below, whose libraries start threads: a process with threads cannot
-        # enter a user namespace.
-        with contextlib.suppress(InputError):  # check_linux reports it better
-            enter_user_namespace()
+        return _calibrate(name, quick=quick, only=only or [], options=options)
+    options.enter_namespace()
     from slowstart import studies
+
+    return _run(studies.load(name, traces), quick=quick, only=only or [], options=options)
+
+
+def _list(options: RunOptions) -> None:
+    from slowstart.commands import listing
+
+    found = {"studies": listing.CATALOGUE["studies"]()}
+    options.print(
+        lambda: _text({"format": 1, "version": __version__, **found}), lambda: listing.show(found)
+    )
+
+
+def _run(chosen: Study, *, quick: bool, only: list[str], options: RunOptions) -> int:
+    """Runs a study and prints its verdicts."""
     from slowstart.studies import terminal
 
-    chosen = studies.load(name, traces)
-    if force and set(stacks) <= {"simulated"}:
-        raise InputError("--force needs --stack linux or linux-vm")
-    if switch_hystart and "linux" not in stacks:
-        raise InputError("--switch-hystart needs --stack linux")
-    folder = Path(output or f"study-{chosen.name}")
+    options.check_stacks()
+    folder = options.folder(f"study-{chosen.name}")
     try:
-        with Meter(f"running {chosen.name}", quiet=quiet) as meter:
+        with Meter(f"running {chosen.name}", quiet=options.quiet) as meter:
             findings = chosen.run(
                 folder,
                 quick=quick,
-                stacks=stacks,
-                runs=runs,
-                only=only or [],
-                threads=threads,
+                stacks=options.stacks,
+                runs=options.runs,
+                only=only,
+                threads=options.threads,
                 progress=meter,
                 remaining=meter.remaining,
-                force=force,
-                switch_hystart=switch_hystart,
+                force=options.force,
+                switch_hystart=options.switch_hystart,
             )
     except KeyboardInterrupt:
         return command_options.interrupted(folder)
-    if as_json:
-        _print_json(findings.document())
-    elif not quiet:
-        terminal.show(findings, str(folder / "report.html"))
+    options.print(
+        lambda: _text(findings.document()),
+        lambda: terminal.show(findings, str(folder / "report.html")),
+    )
     return 0
 
 
-def _calibrate(
-    name: str,
-    quick: bool,
-    runs: int | None,
-    only: list[str],
-    threads: int | None,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def _calibrate(name: str, *, quick: bool, only: list[str], options: RunOptions) -> int:
+    """Searches the parameters that a study's baseline allows, and prints them."""
     from slowstart import studies
-    from slowstart.store.output import replace_file, writing
+    from slowstart.store.output import writing
     from slowstart.studies import terminal
     from slowstart.studies.calibration import FOLDER
     from slowstart.studies.folder import claim_folder
 
     chosen = studies.load(name, sets=False)
-    folder = Path(output or f"study-{chosen.name}")
+    folder = options.folder(f"study-{chosen.name}")
     with writing(folder):
         claim_folder(folder, chosen.name)
-    options = [*(["--quick"] if quick else []), *([f"-n {runs}"] if runs else [])]
-    command = " ".join(["slowstart study", chosen.name, "--calibrate", *options])
+    words = [*(["--quick"] if quick else []), *([f"-n {options.runs}"] if options.runs else [])]
+    command = " ".join(["slowstart study", chosen.name, "--calibrate", *words])
     try:
-        with Meter(f"calibrating {chosen.name}", quiet=quiet) as meter:
+        with Meter(f"calibrating {chosen.name}", quiet=options.quiet) as meter:
             found = chosen.calibrate(
-                folder, only=only, quick=quick, runs=runs, threads=threads, progress=meter,
-                command=command,
+                folder, only=only, quick=quick, runs=options.runs, threads=options.threads,
+                progress=meter, command=command,
             )  # fmt: skip
     except KeyboardInterrupt:
         return command_options.interrupted(folder)
     if name not in studies.names():
-        place = chosen.folder / FOLDER
-        with writing(place):
-            place.mkdir(exist_ok=True)
-            for each in found:
-                for ending in ("toml", "csv"):
-                    file = f"{each.calibration.name}.{ending}"
-                    replace_file(place / file, (folder / FOLDER / file).read_text(encoding="utf-8"))
-    if as_json:
-        _print_json(terminal.searches(chosen.name, found))
-    elif not quiet:
-        terminal.show_searches(chosen.title, found, str(folder / FOLDER))
+        _keep(found, folder / FOLDER, chosen.folder / FOLDER)
+    options.print(
+        lambda: _text(terminal.searches(chosen.name, found)),
+        lambda: terminal.show_searches(chosen.title, found, str(folder / FOLDER)),
+    )
     return 0
 
 
-def _print_json(document: object) -> None:
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+def _keep(found: list[Any], made: Path, place: Path) -> None:
+    """Copies the files of a calibration from the folder ``made`` into the study's own."""
+    from slowstart.store.output import replace_file, writing
+
+    with writing(place):
+        place.mkdir(exist_ok=True)
+        for each in found:
+            for ending in ("toml", "csv"):
+                file = f"{each.calibration.name}.{ending}"
+                replace_file(place / file, (made / file).read_text(encoding="utf-8"))
+
+
+def _text(document: object) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -14,7 +14,8 @@ import typer
 
 from slowstart._version import __version__
 from slowstart.commands import options as command_options
-from slowstart.commands.options import Quiet, Threads  # noqa: TC001 (Typer reads them)
+from slowstart.commands.grouping import spread
+from slowstart.commands.options import RunOptions  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError, RunError, complain
 from slowstart.report.progress import Meter
 
@@ -55,6 +56,14 @@ _MOST_ROWS = 40
 _PATIENCE_S = 120.0
 
 
+@spread(
+    runs=command_options.runs(100_000_000, "each point"),
+    stack=None,
+    force=None,
+    switch_hystart=None,
+    output=command_options.folder("runs, tables and report", "sweep-NAME"),
+    as_json=Annotated[bool, typer.Option("--json", help="With status: print one JSON document.")],
+)
 def sweep(
     what: Annotated[
         list[str],
@@ -62,10 +71,6 @@ def sweep(
                        help="Run the sweep of a file; or print how far it is; or print the "
                        "command that repeats the run with this key of its table."),
     ],
-    output: Annotated[
-        str | None, command_options.folder("runs, tables and report", "sweep-NAME")
-    ] = None,
-    runs: Annotated[int | None, command_options.runs(100_000_000, "each point")] = None,
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", show_default=False,
@@ -78,12 +83,9 @@ def sweep(
                      help="Run on the workers of this Dask scheduler (tcp://host:8786) [default: "
                      "all cores of this machine]."),
     ] = None,
-    threads: Threads = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="With status: print one JSON document.")
-    ] = False,
-    quiet: Quiet = False,
+    *,
+    options: RunOptions,
 ) -> int:  # fmt: skip
     """Run a scenario over values of its keys, resumably, on one machine or many."""
     verb = what[0] if what[0] in ("status", "show") else "run"
@@ -97,36 +99,35 @@ def sweep(
         }
         raise InputError(usage[verb])
     part = _shard(shard)
-    if verb != "run" and (on or threads or csv or (verb == "show" and part[1] > 1)):
+    if verb != "run" and (on or options.threads or csv or (verb == "show" and part[1] > 1)):
         raise InputError(f"{verb} runs nothing: leave out --on, --threads, --csv and --shard")
-    if as_json and verb != "status":
+    if options.as_json and verb != "status":
         raise InputError("--json works with status only; --csv prints the table")
-    if on is not None and threads is not None:
+    if on is not None and options.threads is not None:
         raise InputError("--threads is for this machine: leave it or --on out")
-    made = _load(rest[-1], output, runs)
+    made = _load(rest[-1], options.output, options.runs)
     if verb == "status":
-        _print_status(made.status(part), as_json)
+        _print_status(made.status(part), options.as_json)
         return 0
     if verb == "show":
         sys.stdout.write(_show(made, rest[0]))
         return 0
-    return _run(made, part, on, threads, csv, quiet)
+    return _run(made, part, on, csv, options)
 
 
 def _run(
     made: Sweep,
     part: tuple[int, int],
     on: str | None,
-    threads: int | None,
     csv: bool,
-    quiet: bool,
+    options: RunOptions,
 ) -> int:
     folder = made.folder
     try:
-        with Meter("planning", quiet=quiet) as meter:
+        with Meter("planning", quiet=options.quiet) as meter:
             made.resolve(meter)
-        with Meter("running", quiet=quiet) as meter:
-            found = made.execute(shard=part, threads=threads, on=on, progress=meter)
+        with Meter("running", quiet=options.quiet) as meter:
+            found = made.execute(shard=part, threads=options.threads, on=on, progress=meter)
     except KeyboardInterrupt:
         return command_options.interrupted(folder)
     if found.failed:
@@ -141,7 +142,7 @@ def _run(
             raise RunError(
                 f"{whole.missing} runs of other parts are missing: there is no table yet"
             )
-        if not quiet:
+        if not options.quiet:
             sys.stdout.write(
                 f"Part {part[0]} of {part[1]} is complete. The sweep has {whole.done} of "
                 f"{whole.total} runs.\n"
@@ -152,7 +153,7 @@ def _run(
     if csv:
         made.table.write_csv(sys.stdout.buffer)
         return 0
-    if not quiet:
+    if not options.quiet:
         _print(made)
     return 0
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from slowstart.fidelity.edges import Edge
     from slowstart.fidelity.grid import Case
+    from slowstart.fidelity.kernels import Kernel
     from slowstart.fidelity.runner import Job, Store
 
 EPILOG = """\b
@@ -133,6 +134,12 @@ def validate(
     stack: Annotated[
         str, typer.Option(metavar="STACK", help="The kernel to compare with: linux or linux-vm.")
     ] = "linux",
+    tick_ms: Annotated[
+        float | None,
+        typer.Option("--tick", metavar="MS", min=0, max=10, show_default=False,
+                     help="Tick of the simulated hosts, 0 for exact timers [default: the "
+                     "kernel's]."),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="DIR", show_default=False,
@@ -156,8 +163,8 @@ def validate(
     ``validate analyze`` validates ``slowstart analyze`` on connections whose start-up is known.
     """
     if streams is not None:
-        if paths or algorithm or group or clean or quick:
-            raise InputError("--streams has its own paths and algorithms")
+        if paths or algorithm or group or clean or quick or tick_ms is not None:
+            raise InputError("--streams has its own paths and algorithms, and the kernel's tick")
         from slowstart.commands import validate_streams
 
         return validate_streams.validate(
@@ -165,7 +172,7 @@ def validate(
         )
     _validate_kernel(
         paths, algorithm, group, quick=quick, clean=clean, runs=runs, size=size, stack=stack,
-        output=output, as_json=as_json, quiet=quiet,
+        tick_ms=tick_ms, output=output, as_json=as_json, quiet=quiet,
     )  # fmt: skip
     return 0
 
@@ -180,13 +187,14 @@ def _validate_kernel(
     runs: int | None,
     size: str,
     stack: str,
+    tick_ms: float | None,
     output: str | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Validates over the grid, over paths, groups, or with ``analyze`` the analysis."""
     if paths and paths[0] == "analyze":
-        if algorithm or clean or group:
+        if algorithm or clean or group or tick_ms is not None:
             raise InputError("validate analyze has its own paths and algorithms")
         from slowstart.commands import validate_analyze as analysis_validation
 
@@ -200,7 +208,7 @@ def _validate_kernel(
         # enter a user namespace.
         with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
-    from slowstart.fidelity import grid, runner
+    from slowstart.fidelity import grid, kernels, runner
 
     folder = Path(output)
     _check_folder(folder)
@@ -216,6 +224,7 @@ def _validate_kernel(
         group_command.validate(
             group_command.chosen_groups(group),
             stack,
+            kernels.of_stack(stack, tick_ms),
             runs or (group_command.STARTS_QUICK if quick else group_command.STARTS),
             folder,
             as_json=as_json,
@@ -231,12 +240,14 @@ def _validate_kernel(
     usable = _usable(chosen[0], named, stack, asked=algorithm is not None)
     cases = [grid.Case(path, each) for path in chosen for each in usable]
     count = runs or (_QUICK_RUNS if quick else _RUNS)
-    _validate_grid(cases, stack, count, folder, quick=quick, as_json=as_json, quiet=quiet)
+    kernel = kernels.of_stack(stack, tick_ms)
+    _validate_grid(cases, stack, kernel, count, folder, quick=quick, as_json=as_json, quiet=quiet)
 
 
 def _validate_grid(
     cases: Sequence[Case],
     stack: str,
+    kernel: Kernel,
     count: int,
     folder: Path,
     *,
@@ -245,9 +256,9 @@ def _validate_grid(
     quiet: bool,
 ) -> None:
     """Runs each case ``count`` times on both stacks, and writes and shows the differences."""
-    from slowstart.fidelity import compare, edges, page, runner
+    from slowstart.fidelity import compare, edges, kernels, page
 
-    finished, found = _run(cases, stack, count, folder, quiet=quiet)
+    finished, found = _run(cases, stack, kernel, count, folder, quiet=quiet)
 
     def load(case: Case, which: str) -> list[dict[str, Any]]:
         return finished[case, which]
@@ -260,7 +271,8 @@ def _validate_grid(
     left_out = sum(not run["valid"] for case in cases for run in load(case, stack))
     facts = {
         "stack": stack,
-        "kernel": runner.kernel_name(stack),
+        "kernel": kernels.name(stack),
+        "simulated_hosts": kernel.words,
         "machine": platform.machine(),
         "paths": len({case.path for case in cases}),
         "algorithms": list(dict.fromkeys(case.algorithm for case in cases)),
@@ -287,32 +299,33 @@ def _validate_grid(
 
 
 def _run(
-    cases: Sequence[Case], stack: str, count: int, folder: Path, *, quiet: bool
+    cases: Sequence[Case], stack: str, kernel: Kernel, count: int, folder: Path, *, quiet: bool
 ) -> tuple[dict[tuple[Case, str], list[dict[str, Any]]], dict[Case, Edge]]:
     """Makes the missing runs: those of each case on each stack, and the knife edges of cases."""
     from slowstart.fidelity import edges, runner
 
-    older = runner.has_older_receiver(stack)
     jobs = [
-        runner.Job(case, each, number, older)
+        runner.Job(case, each, number, kernel)
         for each in ("simulated", stack)
         for number in range(count)
         for case in cases
     ]
     jobs += [
-        runner.Job(near, "simulated", 0, older) for case in cases for near in edges.neighbours(case)
+        runner.Job(near, "simulated", 0, kernel)
+        for case in cases
+        for near in edges.neighbours(case)
     ]
     with runner.Store(folder) as store:
         with Meter("running", quiet=quiet) as meter:
             runner.run_all(jobs, store, meter, _complain)
         finished = {
             (case, which): _finished(
-                store, [runner.Job(case, which, number, older) for number in range(count)]
+                store, [runner.Job(case, which, number, kernel) for number in range(count)]
             )
             for case in cases
             for which in ("simulated", stack)
         }
-        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0, older)))
+        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0, kernel)))
     return finished, found
 
 

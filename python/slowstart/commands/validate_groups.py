@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from slowstart.errors import InputError, RunError
-from slowstart.fidelity import group_page, groups, runner
+from slowstart.fidelity import group_page, groups, kernels, runner
 from slowstart.fidelity.distributions import distributions
 from slowstart.fidelity.runner import TWIN, StartJob
 from slowstart.report.progress import Meter
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from slowstart.fidelity.distributions import Runs
     from slowstart.fidelity.groups import Workload
+    from slowstart.fidelity.kernels import Kernel
 
 STARTS, STARTS_QUICK = 20, 6
 ALL = "all"
@@ -42,6 +43,7 @@ def chosen_groups(named: Sequence[str]) -> list[str]:
 def validate(
     named: Sequence[str],
     stack: str,
+    kernel: Kernel,
     starts: int,
     folder: Path,
     *,
@@ -56,11 +58,10 @@ def validate(
         RunError: No run on the kernel is valid.
     """
     workloads = [each for name in named for each in groups.of_group(name)]
-    older = runner.has_older_receiver(stack)
     for each in workloads:
         runner.check_scenario(each.scenario(0), stack)
     jobs = [
-        StartJob(workload, which, start, older)
+        StartJob(workload, which, start, kernel)
         for which in ("simulated", TWIN, stack)
         for start in range(starts)
         for workload in workloads
@@ -71,7 +72,7 @@ def validate(
 
         def load(workload: Workload, which: str) -> Runs:
             found = {
-                start: store.load(StartJob(workload, which, start, older))
+                start: store.load(StartJob(workload, which, start, kernel))
                 for start in range(starts)
             }
             return {start: run for start, run in found.items() if run is not None}
@@ -83,20 +84,21 @@ def validate(
         }
     found, left_out = [], 0
     for each in workloads:
-        kernel = {start: run for start, run in finished[each, stack].items() if run["valid"]}
-        left_out += len(finished[each, stack]) - len(kernel)
-        _say_unfinished(each, {**kernel}, stack, say)
-        found += distributions(each, finished[each, "simulated"], kernel, finished[each, TWIN])
+        theirs = {start: run for start, run in finished[each, stack].items() if run["valid"]}
+        left_out += len(finished[each, stack]) - len(theirs)
+        _say_unfinished(each, {**theirs}, stack, say)
+        found += distributions(each, finished[each, "simulated"], theirs, finished[each, TWIN])
     if not found:
         raise RunError(
             "every run on the kernel failed the emulator's timing self-check on this machine"
         )
     facts: dict[str, Any] = {
         "stack": stack,
-        "kernel": runner.kernel_name(stack),
+        "kernel": kernels.name(stack),
         "groups": list(named),
         "starts": starts,
-        "older_receiver": older,
+        "older_receiver": kernel.older_receiver,
+        "simulated_hosts": kernel.words,
         "left_out": left_out,
     }
     written = group_page.write(folder, found, facts)

@@ -18,6 +18,7 @@ import numpy as np
 
 from slowstart.fidelity.groups import response_class
 from slowstart.fidelity.judge import MEDIAN_BOUND, P95_BOUND
+from slowstart.fidelity.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,16 +34,6 @@ _DECILES = tuple(level / 10 for level in range(1, 10))
 _QUARTILES = (0.25, 0.5, 0.75)
 _RESAMPLES = 300
 _INTERVAL = (0.05, 0.95)
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A quantity whose distributions are compared."""
-
-    key: str
-    label: str
-    unit: str
-    count: bool = False
 
 
 QUANTITIES = (

@@ -63,10 +63,6 @@ class Path:
         return self.kind == "clean"
 
 
-OLDER_RECEIVER = 'autotuning = "linux-5.4"\n'
-"""The setting of a flow whose receiver is that of Linux before 6.16."""
-
-
 @dataclass(frozen=True)
 class Case:
     """One algorithm over one path, to run on both stacks."""
@@ -79,20 +75,12 @@ class Case:
         """Path and algorithm."""
         return f"{self.path.name}, {self.algorithm}"
 
-    def scenario(self, seed: int = 1, *, older_receiver: bool = False) -> Scenario:
-        """One run of it.
-
-        Args:
-            seed: The seed.
-            older_receiver: Whether the receiver's autotuning is that of Linux before 6.16; only
-                for paths of the grid.
-        """
+    def scenario(self, seed: int = 1) -> Scenario:
+        """One run of it."""
         size = f"{self.path.size_mb} MB"
         if self.path.source is not None:
             return compare(self.path.source, self.algorithm, size=size, seed=seed)[0]
         flow = f'[[flow]]\nalgorithm = "{self.algorithm}"\nsize = "{size}"\n'
-        if older_receiver:
-            flow += OLDER_RECEIVER
         text = f"{self.path.toml}\n{flow}"
         return Scenario.from_toml(text, name=self.path.name).with_runs(runs=1, seed=seed)
 

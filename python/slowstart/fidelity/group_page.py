@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,10 +58,11 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def show(found: Sequence[Distribution], lost: int, where: str) -> None:
     """Prints the table."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if os.isatty(1) else 220, highlight=False)
+    from slowstart.report import tables
+
+    console = tables.console(wide=220)
     table = Table(*HEADS, title="Difference of the distributions, simulated against the kernel")
     for row in rows(found):
         table.add_row(*cells(row))

@@ -17,7 +17,6 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from slowstart._native import Scenario
-from slowstart.fidelity.grid import OLDER_RECEIVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,13 +46,12 @@ class Flow:
     more: str = ""
     """Further lines of its table."""
 
-    def toml(self, shift_s: float, older_receiver: bool) -> str:
+    def toml(self, shift_s: float) -> str:
         """Its ``[[flow]]`` table."""
-        older = OLDER_RECEIVER if older_receiver else ""
         return (
             f'[[flow]]\nname = "{self.label}"\nalgorithm = "{self.algorithm}"\n'
             f'size = "{self.size} bytes"\nstart = "{self.start_s + shift_s:.6f} s"\n'
-            f"{older}{self.more}"
+            f"{self.more}"
         )
 
 
@@ -76,26 +74,21 @@ class Workload:
         """The flows of a start, the same on every stack."""
         return list(self.make(_random(f"{self.name} {start}")))
 
-    def scenario(self, start: int, *, twin: bool = False, older_receiver: bool = False) -> Scenario:
+    def scenario(self, start: int, *, twin: bool = False) -> Scenario:
         """One run.
 
         Args:
             start: The number of the start.
             twin: Whether to shift each flow by up to :data:`TWIN_S`.
-            older_receiver: Whether the receiver's autotuning is that of Linux before 6.16
-                (simulations only).
         """
         shifts = _random(f"{self.name} {start} twin")
         text = "" if self.duration_s is None else f'duration = "{self.duration_s:g} s"\n'
         text += f'[path]\nname = "{self.name}"\n{self.path}'
         for flow in self.flows(start):
-            text += flow.toml(shifts.uniform(0, TWIN_S) if twin else 0.0, older_receiver)
+            text += flow.toml(shifts.uniform(0, TWIN_S) if twin else 0.0)
         if self.traffic:
             later = shifts.uniform(0, TWIN_S) if twin else 0.0
-            text += (
-                f'[[traffic]]\nlist_flows = true\nstart = "{later:.6f} s"\n'
-                f"{OLDER_RECEIVER if older_receiver else ''}{self.traffic}"
-            )
+            text += f'[[traffic]]\nlist_flows = true\nstart = "{later:.6f} s"\n{self.traffic}'
         return Scenario.from_toml(text, name=self.name).with_runs(runs=1, seed=start + 1)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 from slowstart import plots
@@ -65,10 +64,11 @@ def _number(value: float | None) -> str:
 
 def show(differences: Sequence[Difference], lost: int, where: str) -> None:
     """Prints the tables."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if os.isatty(1) else 200, highlight=False)
+    from slowstart.report import tables
+
+    console = tables.console(wide=200)
     table = Table(*_HEADS, title="Absolute error of the simulation against the kernel")
     for row in rows(differences):
         table.add_row(*cells(row))

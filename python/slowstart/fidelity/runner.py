@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import re
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +15,7 @@ from slowstart import vm
 from slowstart._native import check_linux, check_vm, enter_user_namespace
 from slowstart.errors import InputError, RunError
 from slowstart.fidelity import distributions
+from slowstart.fidelity.kernels import EXACT, Kernel
 from slowstart.fidelity.measuring import measure
 from slowstart.running import run
 from slowstart.store.runs import RunStore, run_key
@@ -46,7 +45,8 @@ class Job:
     case: Case
     stack: str
     run: int
-    older_receiver: bool = False
+    kernel: Kernel = EXACT
+    """The kernel that the simulated hosts follow."""
 
     @property
     def seed(self) -> int:
@@ -60,8 +60,8 @@ class Job:
 
     def scenario(self, seed: int = 1) -> Scenario:
         """What runs, on the simulated stack with the kernel's kind of receiver."""
-        older = self.older_receiver and self.stack == "simulated"
-        return self.case.scenario(seed, older_receiver=older)
+        made = self.case.scenario(seed)
+        return self.kernel.applied(made) if self.stack == "simulated" else made
 
     @property
     def name(self) -> str:
@@ -86,8 +86,8 @@ class StartJob:
     workload: Workload
     stack: str
     run: int
-    older_receiver: bool
-    """Simulations only: the receiver is that of Linux before 6.16."""
+    kernel: Kernel = EXACT
+    """The kernel that the simulated hosts follow."""
 
     @property
     def seed(self) -> int:
@@ -96,12 +96,8 @@ class StartJob:
 
     def scenario(self) -> Scenario:
         """What runs."""
-        simulated = self.stack in ("simulated", TWIN)
-        return self.workload.scenario(
-            self.run,
-            twin=self.stack == TWIN,
-            older_receiver=simulated and self.older_receiver,
-        )
+        made = self.workload.scenario(self.run, twin=self.stack == TWIN)
+        return self.kernel.applied(made) if self.stack in ("simulated", TWIN) else made
 
     @cached_property
     def key(self) -> str:
@@ -182,20 +178,6 @@ def check_scenario(scenario: Scenario, stack: str) -> None:
         with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
         check_linux([scenario])
-
-
-def kernel_name(stack: str) -> str:
-    """The name of the kernel to compare the simulation with."""
-    if stack == "linux-vm":
-        return f"{vm.kernel()} in virtual time"
-    return f"Linux {os.uname().release}" if stack == "linux" else stack
-
-
-def has_older_receiver(stack: str) -> bool:
-    """Whether the kernel of ``stack`` sizes its receive window as Linux did before 6.16."""
-    release = vm.kernel() if stack == "linux-vm" else os.uname().release
-    found = re.search(r"(\d+)\.(\d+)", release or "")
-    return found is not None and (int(found[1]), int(found[2])) < (6, 16)
 
 
 def execute(job: AnyJob) -> dict[str, Any]:

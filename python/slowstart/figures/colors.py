@@ -42,6 +42,19 @@ BY_MONOLITHIC = {"bbr": PURPLE}
 # Yellow last: it is faint on white.
 ORDER = (VERMILLION, BLUE, GREEN, BLACK, ORANGE, PURPLE, SKY_BLUE, YELLOW)
 VARIANTS = (WINE, OLIVE, INDIGO, GREY, YELLOW)
+# Routes over a network, in the order in which a figure draws them.
+ROUTES = (
+    BLUE,
+    VERMILLION,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY_BLUE,
+    WINE,
+    OLIVE,
+    INDIGO,
+    BLACK,
+)
 DASHES_BY_AVOIDANCE = {"cubic": "-", "reno": "--", "westwood": "-.", "bic": ":"}
 OTHER_DASHES = ("-", "--", "-.", ":")
 

@@ -36,18 +36,6 @@ _MEASURES = (
 # More bars would be unreadable.
 _MOST_NODES = 60
 _LINK, _NODE, _SATELLITE = "#c4c4c4", "#333333", "#8a8a8a"
-_ROUTE_COLORS = (
-    colors.BLUE,
-    colors.VERMILLION,
-    colors.GREEN,
-    colors.ORANGE,
-    colors.PURPLE,
-    colors.SKY_BLUE,
-    colors.WINE,
-    colors.OLIVE,
-    colors.INDIGO,
-    colors.BLACK,
-)
 # A link that crosses this many degrees of longitude passes the edge of the map.
 _AROUND = 180.0
 
@@ -136,7 +124,7 @@ def read(path: str, *, seed: int, duration: str) -> dict[str, Any] | None:
 def _routes(found: dict[str, Any]) -> list[Line2D]:
     """The legend of the routes."""
     return [
-        Line2D([], [], color=_ROUTE_COLORS[place % len(_ROUTE_COLORS)], lw=1.8,
+        Line2D([], [], color=colors.ROUTES[place % len(colors.ROUTES)], lw=1.8,
                label=f"{each['from']} to {each['to']}")
         for place, each in enumerate(found["routes"])
     ]  # fmt: skip
@@ -170,7 +158,7 @@ def _draw_frame(axes: Axes, found: dict[str, Any], frame: dict[str, Any]) -> Non
         axes.add_collection(
             LineCollection(
                 _segments(points, pairs, globe),
-                colors=_ROUTE_COLORS[place % len(_ROUTE_COLORS)],
+                colors=colors.ROUTES[place % len(colors.ROUTES)],
                 lw=1.8,
                 zorder=2,
                 alpha=0.85,
@@ -234,7 +222,7 @@ def _draw_series(axes: Axes, found: dict[str, Any], globe: bool) -> None:
     key = "delay_ms" if globe else "hops"
     for place, route in enumerate(found["routes"]):
         values = [float("nan") if each is None else each for each in route[key]]
-        color = _ROUTE_COLORS[place % len(_ROUTE_COLORS)]
+        color = colors.ROUTES[place % len(colors.ROUTES)]
         axes.plot(route["time_s"], values, color=color, lw=1.1, drawstyle="steps-post")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("one-way propagation (ms)" if globe else "hops")

@@ -43,18 +43,6 @@ _ABREAST = 2
 _LONGEST = 18
 # Routes with a colour of their own.
 _MOST_ROUTES = 10
-_ROUTE_COLORS = (
-    colors.BLUE,
-    colors.VERMILLION,
-    colors.GREEN,
-    colors.ORANGE,
-    colors.PURPLE,
-    colors.SKY_BLUE,
-    colors.WINE,
-    colors.OLIVE,
-    colors.INDIGO,
-    colors.BLACK,
-)
 _LINK, _PATH, _HOST = "#9a9a9a", "#333333", "#f1f1f1"
 
 
@@ -402,7 +390,7 @@ def figure(found: dict[str, Any], title: str) -> Figure:
         _draw_nodes(axes, found, placed)
         handles = []
         for place, route in enumerate(drawn):
-            color = _ROUTE_COLORS[place]
+            color = colors.ROUTES[place]
             shift = (place - (len(drawn) - 1) / 2) * _LANE
             points = [(x - shift / 2, y + shift) for x, y in _points(found, placed, route)]
             dashes: Any = "-" if route["what"] == "flow" else (0, (4, 1.5))

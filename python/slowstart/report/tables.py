@@ -350,8 +350,8 @@ def _is_piped() -> bool:
     return not sys.stdout.isatty()
 
 
-def console() -> Console:
-    """A console on standard output, with wide lines unless that is a terminal."""
+def console(wide: int = _WIDE) -> Console:
+    """A console on standard output, with lines of ``wide`` characters unless that is a terminal."""
     from rich.console import Console
 
     class Plain(Console):
@@ -360,7 +360,7 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Plain(width=_WIDE if _is_piped() else None, highlight=False)
+    return Plain(width=wide if _is_piped() else None, highlight=False)
 
 
 def write_plain(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:

@@ -1,8 +1,8 @@
 //! Which cause limits the sender, from one data segment to the next.
 //!
-//! The segment that ends a wait tells its cause. If the receive window had no place for a segment,
+//! The segment that ends a wait shows its cause. If the receive window had no place for a segment,
 //! the receiver was the limit. If it left at once when an ACK came, the congestion window was. If it
-//! left at another time, the segment before tells: was it short, the application had no
+//! left at another time, the segment before it decides: if it was short, the application had no
 //! more data; otherwise a timer paced the segments, if the wait was short, and the application was
 //! the limit, if it was long.
 
@@ -41,14 +41,14 @@ impl Clock {
     }
 
     /// An ACK arrives. `is_late` says that it has been at the sender for some time, as far as a
-    /// capture elsewhere tells.
+    /// capture elsewhere shows.
     pub const fn ack(&mut self, at: i64, is_late: bool) {
         self.is_late = is_late;
         self.last_ack = Some(at);
         self.acks_since += 1;
     }
 
-    /// The cumulative ACK advances by so many bytes.
+    /// The cumulative ACK advances by this many bytes.
     pub const fn delivered(&mut self, bytes: i64) {
         self.delivered += bytes;
     }

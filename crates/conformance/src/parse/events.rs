@@ -11,7 +11,7 @@ fn rate(reader: &Reader<'_>, word: Word<'_>, text: &str) -> Parsed<Rate> {
     Ok(Rate::from_bytes_per_sec(reader.number(word, text)?))
 }
 
-/// What routers told: the `rate` of RCP or the `feedback` of XCP; `none` where one did not help.
+/// Feedback from routers: the `rate` of RCP or the `feedback` of XCP; `none` if one gave none.
 fn told(reader: &Reader<'_>, word: Word<'_>, key: &str, text: &str) -> Parsed<Feedback> {
     let is_rate = key == "rate";
     if text == "none" {

@@ -20,8 +20,8 @@ use units::{Bytes, Duration, Instant};
 
 use crate::options::{self, OptionError, OptionInfo};
 
-/// Linux's `tcp_cong_avoid_ai`: one segment for every so many bytes acknowledged, with what is left
-/// over carried to the next ACK (`snd_cwnd_cnt`, here in bytes).
+/// Linux's `tcp_cong_avoid_ai`: one segment for each `per` bytes acknowledged. The remainder is
+/// carried to the next ACK (`snd_cwnd_cnt`, here in bytes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AdditiveIncrease {
     credit: Bytes,
@@ -38,6 +38,7 @@ impl AdditiveIncrease {
             self.credit = Bytes::ZERO;
             growth = smss;
         }
+        // RFC5681-3.1g
         self.credit += acked;
         if self.credit >= per {
             growth += self.spend(per, smss);
@@ -82,7 +83,7 @@ fn read_hz<T: From<u16>>(value: &str) -> Result<T, OptionError> {
     options::choice(value, &known, "100, 250, 300 or 1000").map(T::from)
 }
 
-/// A clock of so many ticks per second, as Linux's jiffies. It remembers the last tick, because
+/// A clock that counts ticks, as Linux's jiffies. It remembers the last tick, because
 /// many ACKs fall into one.
 #[derive(Clone, Copy, Debug)]
 struct Jiffies {

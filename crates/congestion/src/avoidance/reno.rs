@@ -56,6 +56,7 @@ impl Avoidance for Reno {
 
     fn on_congestion(&mut self, _congestion: &Congestion, window: &Window) -> Bytes {
         self.increase.reset();
+        // RFC5681-3.1h
         window.smss * (window.cwnd_segments() / 2).max(2)
     }
 

@@ -1,5 +1,5 @@
-//! What an algorithm reads or decides besides the ordinary, so that a transport computes nothing
-//! that nobody reads.
+//! What an algorithm reads or decides besides the ordinary. The transport skips values that the
+//! algorithm does not use.
 
 /// What a congestion control or a start-up needs of the transport. An avoidance or a recovery needs
 /// none of this.
@@ -14,7 +14,7 @@ pub struct Needs {
     pub pacing: bool,
     /// It sends copies at times.
     pub copies: bool,
-    /// It hears of each segment that leaves ([`Startup::on_sent`](crate::Startup::on_sent)).
+    /// It is notified of each segment that leaves ([`Startup::on_sent`](crate::Startup::on_sent)).
     pub sent: bool,
     /// It reads the handshake's round-trip time before anything is sent
     /// ([`Established::rtt`](crate::Established::rtt)).

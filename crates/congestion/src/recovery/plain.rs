@@ -33,6 +33,7 @@ impl Plain {
 }
 
 impl Recovery for Plain {
+    // RFC5681-3.2e
     fn enter(&mut self, _window: &Window, ssthresh: Bytes, _in_flight: Bytes) -> Bytes {
         ssthresh
     }

@@ -49,6 +49,7 @@ const COUNT: &str = "a whole number from 1 to 1000000";
 settings! {
     /// Configuration of [`HyStartPlusPlus`]; the defaults are those of RFC 9406 section 4.3.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    // RFC9406-4.3a
     pub struct HyStartPlusPlusConfig {
         /// The description to follow.
         form: HyStartPlusPlusForm {
@@ -175,6 +176,7 @@ impl HyStartPlusPlus {
     }
 
     fn active(&self, window: &Window) -> bool {
+        // RFC9406-4.3b
         !self.over && window.ssthresh == Bytes::MAX
     }
 
@@ -205,12 +207,14 @@ impl HyStartPlusPlus {
             return;
         }
         match (self.css, self.last_round_min_rtt) {
+            // RFC9406-4.2b
             (Some(css), _) if current < css.baseline => self.css = None,
             (None, Some(last)) => {
                 let part = last / u64::from(self.config.min_rtt_divisor.max(1));
                 let thresh = part
                     .min(self.config.max_rtt_thresh)
                     .max(self.config.min_rtt_thresh);
+                // RFC9406-4.2a
                 if current >= last + thresh {
                     self.css = Some(Conservative {
                         baseline: current,
@@ -229,6 +233,7 @@ impl HyStartPlusPlus {
         self.rtt_sample_count = 0;
         let css = self.css.as_mut()?;
         css.rounds += 1;
+        // RFC9406-4.2c
         (css.rounds >= self.config.css_rounds).then_some(ExitReason::ConservativeRounds {
             baseline_rtt: css.baseline,
             rounds: css.rounds,
@@ -276,6 +281,7 @@ impl Startup for HyStartPlusPlus {
         if !self.active(window) {
             return Step::Grow(ack.delivered);
         }
+        // RFC9406-4.2d
         let credited = if ack.paced || self.is_patch() {
             ack.delivered
         } else {

@@ -40,6 +40,7 @@ impl Startup for Standard {
     }
 
     fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        // RFC5681-3.1f
         Step::Grow(ack.delivered)
     }
 }

@@ -9,7 +9,16 @@ use crate::flow::{Flow, SMSS, build};
 
 const RTT: Duration = Duration::from_millis(100);
 
+// Tests RFC5681-3.1e
+#[test]
+fn a_connection_begins_without_a_threshold() {
+    for name in ["reno", "cubic", "westwood", "bic"] {
+        assert_eq!(build(name, 10).window().ssthresh, Bytes::MAX, "{name}");
+    }
+}
+
 /// slow-start-ack-per-{1,2,4}pkt: the window doubles whatever the ACKs are.
+// Tests RFC5681-3.1f
 #[test]
 fn slow_start_credits_every_segment() {
     for per_ack in [1, 2, 5, 10] {
@@ -25,6 +34,7 @@ fn slow_start_credits_every_segment() {
     assert_eq!(flow.cwnd(), 88);
 }
 
+// Tests RFC9438-4.6c
 #[test]
 fn a_sender_that_its_window_does_not_limit_does_not_grow() {
     let mut flow = Flow::new("cubic+standard", 10);
@@ -77,6 +87,7 @@ fn additive_increase_carries_what_is_left() {
     assert_eq!(grow(1, 3), 1);
 }
 
+// Tests RFC5681-3.1g, RFC5681-3.1h
 #[test]
 fn reno_halves_the_window_and_grows_by_one_a_round() {
     for (cwnd, ssthresh) in [(1, 2), (2, 2), (3, 2), (5, 2), (10, 5), (21, 10)] {
@@ -98,6 +109,7 @@ fn reno_halves_the_window_and_grows_by_one_a_round() {
 }
 
 /// The first slow start of one flow, by round: an integer snapshot.
+// Tests RFC5681-3.1a, RFC5681-3.2f
 #[test]
 fn slow_start_then_loss_then_avoidance() {
     let mut flow = Flow::new("reno+standard", 10);
@@ -196,6 +208,7 @@ fn an_idle_window_decays() {
 }
 
 /// A8: the window and the threshold of before come back, and with them slow start.
+// Tests RFC9438-4.9a
 #[test]
 fn a_spurious_reduction_is_undone() {
     for kind in [CongestionKind::Loss, CongestionKind::Timeout] {
@@ -245,6 +258,7 @@ fn a_mark_is_not_undone() {
 }
 
 /// The threshold is kept when the timer expires again for the same window.
+// Tests RFC5681-3.1i
 #[test]
 fn a_repeated_timeout_keeps_the_threshold() {
     let mut flow = Flow::new("reno+standard", 20);

@@ -6,6 +6,7 @@ use units::{Duration, Instant};
 use crate::flow::Flow;
 
 /// Linux's threshold for windows of 1 to 20 segments.
+// Tests RFC9438-4.6a, RFC9438-4.6b
 #[test]
 fn the_threshold_is_seven_tenths() {
     let thresholds: Vec<u64> = (1..=20).map(threshold).collect();
@@ -51,6 +52,7 @@ fn trajectory(name: &str, rtt: Duration, rounds: &[usize]) -> Vec<u64> {
     rounds.iter().map(after).collect()
 }
 
+// Tests RFC9438-4.2a, RFC9438-4.4a, RFC9438-4.5a
 #[test]
 fn the_curve_at_100_ms() {
     let rounds = [1, 2, 5, 10, 15, 20, 30, 50, 60, 70, 80];
@@ -62,6 +64,7 @@ fn the_curve_at_100_ms() {
     assert_eq!(windows, [72, 74, 80, 87, 92, 97, 100, 100, 102, 109, 122]);
 }
 
+// Tests RFC9438-4.3a, RFC9438-4.3b
 #[test]
 fn at_20_ms_the_reno_friendly_window_wins() {
     let rounds = [50, 100, 200, 300, 400];
@@ -72,6 +75,7 @@ fn at_20_ms_the_reno_friendly_window_wins() {
 
 /// RFC 9438's form follows its equation, rounded down: 79.46 after 0.5 s, 86.68 after 1 s, 95.64
 /// after 2 s, 99.99 at K = 4.2 s, 102.27 after 6 s.
+// Tests RFC9438-4.4a, RFC9438-4.5a
 #[test]
 fn the_rfc_reaches_its_maximum_at_k() {
     let rounds = [5, 10, 20, 42, 60];
@@ -120,6 +124,7 @@ fn bulk_over_166_kbit_with_the_hystart_of_today() {
 }
 
 /// cubic-rto-ss-ca-cwnd-bump: after a timeout at 10, slow start to 7; 8 with the 16th ACK after that.
+// Tests RFC9438-4.8a, RFC9438-4.10a
 #[test]
 fn after_a_timeout_the_friendly_window_leads() {
     let mut flow = Flow::new("cubic:hz=1000", 10);

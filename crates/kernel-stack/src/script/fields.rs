@@ -1,6 +1,6 @@
 //! The fields of `struct tcp_info` (linux/tcp.h), by name, offset and size.
 
-use conformance::packetdrill::Info;
+use packetdrill::Info;
 
 /// Name, offset, bytes.
 const FIELDS: &[(&str, usize, usize)] = &[

@@ -22,12 +22,12 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time;
 
-use conformance::packetdrill::{Call, Info, Packet, Script, Sent, SocketOption, Stack};
 use emulator::{DEVICE, Namespace, OFFLOAD_HEADER, monotonic_nanos, offloading_device, pause};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_getres, clock_gettime};
+use packetdrill::{Call, Info, Packet, Script, Sent, SocketOption, Stack};
 use units::{Duration, Instant};
 
 use crate::{StackError, sys};

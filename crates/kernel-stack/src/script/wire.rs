@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use conformance::packetdrill::{Ecn, Flags, Options, Packet, Timestamps};
 use emulator::OFFLOAD_HEADER;
+use packetdrill::{Ecn, Flags, Options, Packet, Timestamps};
 
 /// IPv4 header without options.
 const IP_SIZE: usize = 20;

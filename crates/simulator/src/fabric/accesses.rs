@@ -85,8 +85,8 @@ impl Fabric<'_> {
         }
     }
 
-    /// The ways of the legs of a connection whose data goes in `direction` between `ends`. `proxies`
-    /// split it. The extra delay is that of the first one.
+    /// The ways of the legs of a connection whose data goes in `direction` between `ends`.
+    /// `proxies` split it. The extra delay is that of the first one.
     pub fn ways(
         &mut self,
         proxies: &[Node],

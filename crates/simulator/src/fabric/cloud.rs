@@ -1,7 +1,7 @@
 //! The ad-hoc network or constellation of a run.
 //!
-//! It is one part with one calendar entry. A packet whose next hop is a crossing goes into the cloud;
-//! what leaves the cloud goes on along its route like a packet that leaves a link.
+//! It is one part with one calendar entry. A packet whose next hop is a crossing goes into the
+//! cloud; what leaves the cloud goes on along its route like a packet that leaves a link.
 
 use engine::Component;
 use measure::{
@@ -118,8 +118,8 @@ impl Fabric<'_> {
         }
     }
 
-    /// `ends` with the nodes that are drawn at random; `name` is the name of their random stream. Both
-    /// nodes differ.
+    /// `ends` with the nodes that are drawn at random; `name` is the name of their random stream.
+    /// Both nodes differ.
     pub fn drawn(&self, ends: Ends, name: impl FnOnce() -> String) -> Ends {
         if !ends.is_drawn() {
             return ends;

@@ -5,9 +5,9 @@
 //!
 //! ## Assumptions
 //!
-//! - A flow's access delay (`extra_delay`, both directions) is added to the path's reverse direction
-//!   where its ACKs take that, and at the end of their route where they do not. (For data in the
-//!   reverse direction, to the route of the data.)
+//! - A flow's access delay (`extra_delay`, both directions) is added to the path's reverse
+//!   direction where its ACKs take that, and at the end of their route where they do not. (For data
+//!   in the reverse direction, to the route of the data.)
 
 use std::collections::BTreeMap;
 

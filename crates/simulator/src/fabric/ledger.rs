@@ -1,7 +1,7 @@
 //! What becomes of data packets in a cloud, each counted once however often it is retransmitted.
 //!
-//! A data packet is a TCP segment with payload, known by its first byte, or a datagram. It is sent when
-//! its first copy enters the cloud, and delivered when the first of its copies leaves it.
+//! A data packet is a TCP segment with payload, known by its first byte, or a datagram. It is sent
+//! when its first copy enters the cloud, and delivered when the first of its copies leaves it.
 
 use std::collections::{BTreeMap, VecDeque};
 

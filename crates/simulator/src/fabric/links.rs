@@ -79,9 +79,12 @@ impl LinkState {
         }));
     }
 
-    /// Whether its queue is sampled, and decides only when packets leave it.
-    pub fn is_sampled_late(&self) -> bool {
-        self.measured.is_some() && self.link.decides_late()
+    /// Whether its queue decides only when packets leave it, and something reads it at past
+    /// instants: its samples, or, if packets pass from one side to the other over it
+    /// (`crosses`), the router in front of it.
+    pub fn is_read_late(&self, crosses: bool) -> bool {
+        let is_read = self.measured.is_some() || crosses && self.router.is_some();
+        is_read && self.link.decides_late()
     }
 
     /// Takes what is to be measured up to `now`, before anything changes the queue.

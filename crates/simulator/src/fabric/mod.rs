@@ -1,10 +1,10 @@
 //! The network of a run: links with their routers and media, access links of hosts, the cloud, and
 //! the routes over them.
 //!
-//! A packet is offered to the link at its hop, and comes out of it later. The fabric knows packets and
-//! their routes, but no flow and no host: it reports which packets it dropped, and its caller draws
-//! the conclusions. A link that is added during a run is announced by
-//! [`Fabric::take_added`], so that it gets a place in an agenda.
+//! A packet is offered to the link at its hop, and comes out of it later. The fabric knows packets
+//! and their routes, but no flow and no host: it reports which packets it dropped, and its caller
+//! draws the conclusions. A link that is added during a run is announced by [`Fabric::take_added`],
+//! so that it gets a place in an agenda.
 
 mod accesses;
 mod cloud;

@@ -1,23 +1,10 @@
-//! The state of a leg of a connection that proxies split.
+//! A flow among those of its connection: the end of handshakes at its host, and what has arrived at
+//! the end.
 
 use units::{Bytes, Instant};
 
-use super::Endpoints;
-use crate::conversation::Opened;
-
-/// A leg among those of its connection.
-#[derive(Debug, Default)]
-pub struct Relay {
-    /// The leg before, whose data its sender gets, unless it is the first one.
-    pub feeder: Option<u32>,
-    /// The leg behind, which gets what its receiver has, unless it is the last one.
-    pub next: Option<u32>,
-    /// Whether it opens its leg, and whether it has.
-    pub opens: bool,
-    pub is_open: bool,
-    /// If it does not open it, how the handshake ended.
-    pub opened: Option<Opened>,
-}
+use super::FlowState;
+use crate::connection::{Member, Opened};
 
 /// What has arrived at the last receiver of a split connection.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +15,80 @@ pub struct Arrived {
     pub is_complete: bool,
 }
 
-impl Arrived {
-    pub fn at(endpoints: &Endpoints) -> Self {
-        Self {
-            delivered: endpoints.receiver.delivered() - endpoints.receiver.concealed(),
-            finished_at: endpoints.receiver.finished_at(),
-            is_complete: endpoints.sender.is_complete(),
+impl FlowState<'_> {
+    /// Its place in its connection, unless it is the only flow of that.
+    pub fn member(&self) -> Option<&Member> {
+        self.member.as_deref()
+    }
+
+    /// Makes it one of the flows of a connection.
+    pub fn join(&mut self, member: Member) {
+        self.member = Some(Box::new(member));
+    }
+
+    /// The flow in the other direction of the same connection, between the same neighbours.
+    #[inline]
+    pub fn peer(&self) -> Option<u32> {
+        self.member.as_ref()?.peer()
+    }
+
+    /// The leg before, if a proxy sends its data.
+    #[inline]
+    pub fn before(&self) -> Option<u32> {
+        self.member.as_ref()?.before()
+    }
+
+    /// The next leg of the same connection, if a proxy receives its data.
+    #[inline]
+    pub fn next(&self) -> Option<u32> {
+        self.member.as_ref()?.next()
+    }
+
+    /// Whether its sender waits for the end of a handshake that the other end began.
+    pub fn awaits_handshake(&self) -> bool {
+        self.member.as_ref().is_some_and(|it| it.awaits_handshake())
+    }
+
+    /// The handshake that the other end began has ended: the application there begins.
+    pub fn end_handshake(&mut self, now: Instant, opened: Opened) {
+        if let Some(member) = &mut self.member {
+            member.accept(opened);
+        }
+        if let Some(conversation) = &mut self.conversation {
+            conversation.begin(now);
+        }
+    }
+
+    /// Establishes the sender's connection after a handshake that the other end began, now that it
+    /// has data.
+    pub fn accept(&mut self, now: Instant) {
+        let Some(endpoints) = &mut self.endpoints else {
+            return;
+        };
+        if let Some(member) = &self.member
+            && let Some(opened) = member.opened()
+            && !endpoints.sender.is_established()
+        {
+            let Opened {
+                third,
+                rtt,
+                retransmitted,
+            } = opened;
+            endpoints.sender.accept(now, third, *rtt, *retransmitted);
+            self.asks_routers = endpoints.sender.asks_routers();
+        }
+    }
+
+    /// Sends the SYN of a leg, if the leg before is opened only now.
+    pub fn open_leg(&mut self, now: Instant) {
+        if let (Some(member), Some(endpoints)) = (&mut self.member, &mut self.endpoints)
+            && member.take_syn()
+        {
+            if member.peer().is_some() {
+                endpoints.receiver.listen();
+            }
+            endpoints.sender.open(now);
+            self.asks_routers = endpoints.sender.asks_routers();
         }
     }
 }

@@ -112,9 +112,7 @@ impl<'a> World<'a> {
         let seed = || begin.seed;
         state.start(self.now, seed, &mut memory, false, self.is_plain, pool);
         if let Some(course) = legs
-            && self
-                .chain(flow, &relay::behind(course, &ways), begin.seed)
-                .is_none()
+            && !self.split(flow, &relay::behind(course, &ways), begin.seed)
         {
             let _ = self.flows.close(flow);
             self.starts.totals(table).rejected += 1;
@@ -130,13 +128,13 @@ impl<'a> World<'a> {
     /// Ends a flow of background traffic, finished or not.
     pub(super) fn finish_background(&mut self, flow: u32) {
         self.catch_up();
-        let flow = self.first_leg(flow);
-        let arrived = self.end_legs(flow);
+        let (flow, behind) = self.flows.legs(flow);
+        let arrived = self.end_legs(&behind);
         let Some((state, pool)) = self.flows.close(flow) else {
             return;
         };
         let is_complete = state.is_complete() && arrived.is_none_or(|it| it.is_complete);
-        let (peer, source) = (state.peer, state.source);
+        let (peer, source) = (state.peer(), state.source);
         state.account(self.now, arrived, self.starts.totals(source), pool);
         if let Some(component) = state.component.take() {
             self.release(component);

@@ -11,8 +11,8 @@ use crate::carried::Carried;
 const MOST_AT_ONCE: Duration = Duration::from_millis(100);
 
 impl World<'_> {
-    /// Passes a packet to the cloud; `number` is that of its crossing. False: no device of the sender
-    /// holds it.
+    /// Passes a packet to the cloud; `number` is that of its crossing. False: no device of the
+    /// sender holds it.
     #[cold]
     #[inline(never)]
     pub(super) fn cross(&mut self, number: u32, packet: Packet<Carried>) -> bool {
@@ -22,8 +22,8 @@ impl World<'_> {
         false
     }
 
-    /// Passes `count` packets to the cloud that differ only in their sequence numbers; `packet` is the
-    /// first.
+    /// Passes `count` packets to the cloud that differ only in their sequence numbers; `packet` is
+    /// the first.
     #[cold]
     #[inline(never)]
     pub(super) fn cross_one_by_one(&mut self, number: u32, packet: Packet<Carried>, count: u32) {
@@ -33,8 +33,8 @@ impl World<'_> {
         }
     }
 
-    /// Lets the cloud act until packets leave it or are lost in it, but not past the next event of any
-    /// other part of the run or `bound`.
+    /// Lets the cloud act until packets leave it or are lost in it, but not past the next event of
+    /// any other part of the run or `bound`.
     #[inline(never)]
     pub(super) fn cloud_acts(&mut self, side: Side, bound: Instant) {
         let Some(component) = self.fabric.cloud_component() else {

@@ -31,9 +31,9 @@ impl World<'_> {
         let now = self.now;
         let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints) {
-            endpoints.sender.handle_transmitted(device.take_sent(now));
+            endpoints.sender().handle_transmitted(device.take_sent(now));
         }
-        if state.relay.is_some() {
+        if state.before().is_some() {
             self.relay(flow);
         }
     }
@@ -70,7 +70,7 @@ impl World<'_> {
             if !is_radio {
                 device.put(leaves, bytes);
             }
-            endpoints.sender.handle_queued(u64::from(bytes));
+            endpoints.sender().handle_queued(u64::from(bytes));
         }
     }
 

@@ -1,8 +1,8 @@
 //! Connections in which both sides write: two flows, one in each direction.
 //!
 //! The initiator's flow opens the connection as any flow does. The acceptor's flow is established
-//! when the third segment of the handshake arrives, or the initiator's first data. Each data segment
-//! carries the acknowledgment that is due in its direction.
+//! when the third segment of the handshake arrives, or the initiator's first data. Each data
+//! segment carries the acknowledgment that is due in its direction.
 //!
 //! A host has the sender of one of the two flows and the receiver of the other, so what an
 //! application hears and writes concerns one side of the path only.
@@ -17,20 +17,38 @@ use measure::Epoch;
 use network::{Ecn, Packet, Payload};
 use scenario::{Direction, Flow};
 use tcp::segment::AckSegment;
-use workload::{Application, Dialogue, Side};
+use workload::{Dialogue, Side};
 
 use super::World;
 use super::relay::Leg;
 use crate::carried::{Carried, ack_size};
-use crate::conversation::{Conversation, Opened};
+use crate::connection::{Connection, Member, Opened};
+use crate::conversation::Conversation;
 use crate::fabric::Way;
 use crate::flow::{FlowState, Placement};
 use crate::legs::Course;
 use crate::traffic::Begin;
 
 impl<'a> World<'a> {
-    /// Opens both flows of a connection.
+    /// Starts a connection in which both sides write.
     pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: &Dialogue) {
+        let Some([there, back]) = self.connect(table, begin, dialogue) else {
+            self.starts.totals(table).rejected += 1;
+            return;
+        };
+        self.starts.totals(table).begin(begin);
+        let firsts = [there[0], back[0]];
+        for flow in firsts {
+            let component = self.component(flow);
+            self.flows.get_mut(flow).component = Some(component);
+        }
+        self.flows.join(&Connection::new(&there, &back));
+        self.open_exchange(begin, firsts);
+    }
+
+    /// Makes the legs of a connection in which both sides write, there and back. `None` if too many
+    /// flows are open.
+    fn connect(&mut self, table: u32, begin: &Begin, dialogue: &Dialogue) -> Option<[Vec<u32>; 2]> {
         let traffic = &self.scenario.path.traffic[table as usize];
         let course = self.starts.legs().of_traffic(table);
         // In the direction of the answers.
@@ -38,31 +56,35 @@ impl<'a> World<'a> {
             None => vec![self.way_of(table, begin)],
             Some(course) => self.ways(course, traffic, begin),
         };
-        let (conversations, mss) = match dialogue {
+        let ([asks, answers], mss) = match dialogue {
             Dialogue::Script(connection) => (
                 Conversation::scripted(begin.turn, &connection.exchange),
                 connection.headers.mss,
             ),
             Dialogue::Video { client, .. } => (Conversation::video(begin.turn, client), None),
         };
-        let mut chains: [Vec<u32>; 2] = Default::default();
-        for conversation in conversations {
-            let side = conversation.side;
+        let legs = |side: Side| {
             let smss = mss.map(|mss| mss[side.index()]);
-            let legs = legs_of(side, &traffic.flow, course, &ways, smss);
-            let Some(chain) = self.add_side(table, begin, conversation, &legs) else {
-                self.starts.totals(table).rejected += 1;
-                if let Some(&first) = chains[0].first() {
-                    self.end_legs(first);
-                    let _ = self.flows.close(first);
-                }
-                return;
-            };
-            chains[side.index()] = chain;
-        }
-        self.starts.totals(table).begin(begin);
-        self.join(&chains);
-        self.open_exchange(begin, [chains[0][0], chains[1][0]]);
+            legs_of(side, &traffic.flow, course, &ways, smss)
+        };
+        let there = self.add_side(
+            table,
+            begin,
+            (Side::Initiator, asks),
+            &legs(Side::Initiator),
+        )?;
+        let back = self.add_side(
+            table,
+            begin,
+            (Side::Acceptor, answers),
+            &legs(Side::Acceptor),
+        );
+        let Some(back) = back else {
+            let _ = self.end_legs(&there[1..]);
+            let _ = self.flows.close(there[0]);
+            return None;
+        };
+        Some([there, back])
     }
 
     /// Adds the flows that bring the data of one side of a connection, one for each leg. Returns
@@ -71,10 +93,9 @@ impl<'a> World<'a> {
         &mut self,
         table: u32,
         begin: &Begin,
-        conversation: Conversation,
+        (side, conversation): (Side, Conversation),
         legs: &[Leg<'a>],
     ) -> Option<Vec<u32>> {
-        let side = conversation.side;
         let traffic = &self.scenario.path.traffic[table as usize];
         let is_reverse = traffic.direction == Direction::Reverse;
         let seed = begin.seed.wrapping_add(side.index() as u64);
@@ -106,28 +127,15 @@ impl<'a> World<'a> {
         chain
     }
 
-    /// Makes the legs of both sides one connection: between two neighbours, the flow of one
-    /// direction meets that of the other.
-    fn join(&mut self, [there, back]: &[Vec<u32>; 2]) {
-        for flow in [there[0], back[0]] {
-            let component = self.component(flow);
-            self.flows.get_mut(flow).component = Some(component);
-        }
-        for (&flow, &peer) in there.iter().zip(back.iter().rev()) {
-            self.flows.get_mut(flow).peer = Some(peer);
-            self.flows.get_mut(peer).peer = Some(flow);
-        }
-    }
-
     /// Sends the SYN of a connection whose first flows are those.
     fn open_exchange(&mut self, begin: &Begin, [asks, answers]: [u32; 2]) {
         let state = self.flows.get_mut(asks);
         if let Some(conversation) = &mut state.conversation {
-            conversation.application.begin(begin.at);
+            conversation.begin(begin.at);
         }
         state.open(self.now);
         if let Some(endpoints) = self.endpoints(asks) {
-            endpoints.receiver.listen();
+            endpoints.receiver().listen();
         }
         self.listen(asks);
         self.listen(answers);
@@ -139,49 +147,42 @@ impl<'a> World<'a> {
     /// and tells the server of a video what was requested.
     fn listen(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        let peer = state.peer;
+        let (peer, answers) = (state.peer(), state.member().and_then(Member::answers));
         let conversation = state.conversation.as_mut();
-        let asked = conversation.and_then(|it| it.asked.take());
+        let asked = conversation.and_then(|it| it.take_asked());
         let conversation = state.conversation.as_ref();
-        let awaited = conversation.map_or(u64::MAX, |it| it.application.awaited());
+        let awaited = conversation.map_or(u64::MAX, |it| it.awaited());
         if let Some((request, answer)) = asked
-            && let Some(answers) = self.answering(flow)
+            && let Some(answers) = answers
             && let Some(other) = &mut self.flows.get_mut(answers).conversation
-            && let Application::Server(server) = &mut other.application
         {
-            server.expect(request, answer);
+            other.expect(request, answer);
         }
         if let Some(peer) = peer
             && let Some(endpoints) = self.endpoints(peer)
         {
-            endpoints.awaited = awaited;
+            endpoints.await_bytes(awaited);
         }
-    }
-
-    /// The flow of the answers to what `flow` brings to the other host.
-    fn answering(&mut self, flow: u32) -> Option<u32> {
-        let last = self.last_leg(flow);
-        self.flows.get_mut(last).peer
     }
 
     /// Answers a SYN-ACK that has arrived over the initiator's `flow`.
     pub(super) fn answer_both_ways(&mut self, flow: u32, syn_ack: &AckSegment) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (peer, route, asks_routers) = (state.peer, state.data, state.asks_routers);
+        let (peer, route, asks_routers) = (state.peer(), state.data, state.asks_routers);
         let rtt = state
             .endpoints
-            .as_ref()
-            .and_then(|it| it.sender.rtt_sample());
+            .as_mut()
+            .and_then(|it| it.sender().rtt_sample());
         let Some(peer) = peer else {
             return;
         };
         let Some(endpoints) = self.endpoints(peer) else {
             return;
         };
-        let third = endpoints.receiver.connect(now, syn_ack, rtt);
+        let third = endpoints.receiver().connect(now, syn_ack, rtt);
         let answer = asks_routers
-            .then(|| endpoints.receiver.answer_to_syn_ack())
+            .then(|| endpoints.receiver().answer_to_syn_ack())
             .flatten();
         let mut packet = Packet {
             size: ack_size(&third),
@@ -193,34 +194,32 @@ impl<'a> World<'a> {
         self.offer(packet);
     }
 
-    /// The third segment of the handshake has arrived, or an acknowledgment in data. `flow` is the
-    /// acceptor's, whose sender is not established.
+    /// The third segment of the handshake has arrived, or an acknowledgment in data, at the host or
+    /// proxy that sends over `flow`, which is not established.
     pub(super) fn take_third(&mut self, flow: u32, third: &AckSegment) {
         let now = self.now;
-        let asks = self.flows.get_mut(flow).peer;
-        let has_opened = |it: &Conversation| it.side == Side::Initiator || it.opened.is_some();
         let state = self.flows.get_mut(flow);
-        if state.relay.is_some() && state.conversation.is_none() {
-            return self.take_third_at_proxy(flow, third);
-        }
-        let conversation = state.conversation.as_deref();
-        if conversation.is_none_or(has_opened) {
+        if !state.awaits_handshake() {
             return;
         }
+        let asks = state.peer();
         let Some(endpoints) = asks.and_then(|asks| self.endpoints(asks)) else {
             return;
         };
-        let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
+        let (rtt, retransmitted) = endpoints.receiver().complete_handshake(now);
+        let opened = Opened {
+            third: *third,
+            rtt,
+            retransmitted,
+        };
         let state = self.flows.get_mut(flow);
-        if let Some(conversation) = &mut state.conversation {
-            conversation.application.begin(now);
-            conversation.opened = Some(Opened {
-                third: *third,
-                rtt,
-                retransmitted,
-            });
+        state.end_handshake(now, opened);
+        if state.conversation.is_some() {
+            return self.go_on(flow);
         }
-        self.go_on(flow);
+        // What has arrived at a proxy before waits for this.
+        self.transmit(flow);
+        self.keep_sender(flow);
     }
 
     /// The application at the receiver of `flow` takes what has arrived.
@@ -229,21 +228,21 @@ impl<'a> World<'a> {
     pub(super) fn hear(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (Some(own), Some(endpoints)) = (state.peer, &state.endpoints) else {
+        let (Some(own), Some(endpoints)) = (state.peer(), &mut state.endpoints) else {
             return;
         };
-        let delivered = endpoints.receiver.delivered().get();
-        let is_closed = endpoints.receiver.finished_at().is_some();
+        let delivered = endpoints.receiver().delivered().get();
+        let is_closed = endpoints.receiver().finished_at().is_some();
         let state = self.flows.get_mut(own);
         let Some(conversation) = &mut state.conversation else {
             return;
         };
-        if let Some(answered) = conversation.application.hear(now, delivered, is_closed) {
+        if let Some(answered) = conversation.hear(now, delivered, is_closed) {
             // The handshake is no part of the first epoch.
-            let opened = state.endpoints.as_ref().and_then(|it| it.established);
+            let opened = state.endpoints.as_ref().and_then(|it| it.established());
             let start = opened.map_or(answered.start, |opened| answered.start.max(opened));
             let epoch = Epoch {
-                connection: conversation.number,
+                connection: conversation.number(),
                 number: answered.number,
                 request_bytes: answered.request,
                 response_bytes: answered.response,
@@ -264,7 +263,7 @@ impl<'a> World<'a> {
         let Some(conversation) = &state.conversation else {
             return;
         };
-        state.application = conversation.application.due();
+        state.application = conversation.due();
         if state.application <= now {
             state.application_acts(now);
             self.transmit(flow);
@@ -273,9 +272,9 @@ impl<'a> World<'a> {
         self.keep_sender(flow);
     }
 
-    /// Offers `count` data segments of a sender whose host also has the receiver of `peer`: they carry
-    /// the acknowledgment that is due there, as long as it reports anything new. `packet` is the
-    /// first of them.
+    /// Offers `count` data segments of a sender whose host also has the receiver of `peer`: they
+    /// carry the acknowledgment that is due there, as long as it reports anything new. `packet` is
+    /// the first of them.
     pub(super) fn offer_with_ack(
         &mut self,
         peer: u32,
@@ -290,13 +289,13 @@ impl<'a> World<'a> {
             && !packet.payload.data_segment().syn
             && let Some(endpoints) = self.endpoints(peer)
         {
-            let ack = endpoints.receiver.take_ack(now);
+            let ack = endpoints.receiver().take_ack(now);
             let data = packet.payload.data_segment();
             if data.len > 0 {
-                endpoints.receiver.on_data_sent(now);
+                endpoints.receiver().on_data_sent(now);
             }
             if data.fin {
-                endpoints.receiver.on_fin_sent();
+                endpoints.receiver().on_fin_sent();
             }
             let Some(ack) = ack else {
                 break;
@@ -351,7 +350,6 @@ fn legs_of<'a>(
             acks,
             base_rtt: way.base_rtt,
             smss,
-            opens: !sends_answers,
         }
     };
     let mut legs: Vec<Leg<'a>> = ways.iter().enumerate().map(leg).collect();

@@ -6,7 +6,6 @@ use network::Period;
 use super::World;
 use crate::RunOutput;
 use crate::fabric::FORWARD;
-use crate::flow::FlowState;
 use crate::numbers::BACKGROUND;
 
 impl World<'_> {
@@ -29,11 +28,11 @@ impl World<'_> {
             if !fabric.takes_path(state.data) {
                 return false;
             }
-            resolve(state, period);
+            state.note_busy(period);
             state
                 .endpoints
                 .as_ref()
-                .is_some_and(|endpoints| endpoints.capacity.is_none())
+                .is_some_and(|endpoints| !endpoints.has_capacity())
         });
     }
 
@@ -42,7 +41,8 @@ impl World<'_> {
             return self.finish_background(flow);
         }
         self.catch_up();
-        let arrived = self.end_legs(flow);
+        let (_, behind) = self.flows.legs(flow);
+        let arrived = self.end_legs(&behind);
         let now = self.now;
         self.fabric.link(FORWARD).advance(now);
         self.note_busy_periods();
@@ -52,7 +52,7 @@ impl World<'_> {
         if let Some(period) = link.last_busy_period(now)
             && self.fabric.takes_path(state.data)
         {
-            resolve(state, period);
+            state.note_busy(period);
         }
         let memory = self.memories.entry(state.acks).or_default();
         let result = state.finish(now, memory, arrived, &mut self.flows.pool);
@@ -115,20 +115,6 @@ impl World<'_> {
             result,
             traces,
             packets,
-        }
-    }
-}
-
-/// A busy period sets a flow's capacity point if it lasts one base RTT while the flow sends data.
-/// (A SYN that waits on a slow trace does not indicate capacity.)
-fn resolve(state: &mut FlowState<'_>, (since, until): Period) {
-    if let Some(endpoints) = state.endpoints.as_deref_mut()
-        && endpoints.capacity.is_none()
-        && let Some(established) = endpoints.established
-    {
-        let start = since.max(established);
-        if until.saturating_since(start) >= state.base_rtt {
-            endpoints.capacity = Some(start);
         }
     }
 }

@@ -16,7 +16,7 @@ impl World<'_> {
             return None;
         }
         let state = &self.flows.measured[flow as usize];
-        let is_split = state.relay.is_some() || state.peer.is_some();
+        let is_split = state.member().is_some();
         self.recorder.of_flow(flow).filter(|_| !is_split)
     }
 
@@ -27,7 +27,7 @@ impl World<'_> {
         if !self.recorder.has_packets() {
             return;
         }
-        let limit = self.endpoints(flow).and_then(|it| it.sender.limit());
+        let limit = self.endpoints(flow).and_then(|it| it.sender().limit());
         if let Some(limit) = limit
             && let Some(recorded) = self.recorded(flow)
         {

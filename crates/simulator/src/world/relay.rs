@@ -1,11 +1,11 @@
 //! Proxies that split connections (Border, Kojo, Griner, Montenegro and Shelby 2001, RFC 3135,
 //! section 2.4.1).
 //!
-//! Each leg of a split connection is a flow of its own. At a proxy, the receiver of one leg meets the
-//! sender of the next one. The proxy answers a SYN itself, and opens the next leg in that instant. It
-//! writes what has arrived in order into the next leg at once, and the FIN too. The data stays in
-//! the receive buffer until the next leg has acknowledged it, so the receive window tells the sender
-//! what the whole proxy can take, and the proxy never holds more than its buffer.
+//! Each leg of a split connection is a flow of its own. At a proxy, the receiver of one leg meets
+//! the sender of the next one. The proxy answers a SYN itself, and opens the next leg in that
+//! instant. It writes what has arrived in order into the next leg at once, and the FIN too. The
+//! data stays in the receive buffer until the next leg has acknowledged it, so the receive window
+//! tells the sender what the whole proxy can take, and the proxy never holds more than its buffer.
 //!
 //! ## Assumptions
 //!
@@ -18,15 +18,16 @@
 //! The first leg is the flow that a result is about: its sender-side numbers are those of the first
 //! leg. Goodput and completion come from the last receiver.
 
+use std::iter;
+
 use congestion::PathMemory;
 use scenario::Flow;
-use tcp::segment::AckSegment;
 use units::{Bytes, Duration, Instant};
 
 use super::World;
-use crate::conversation::Opened;
+use crate::connection::Connection;
 use crate::fabric::Way;
-use crate::flow::{Arrived, FlowState, Placement, Relay};
+use crate::flow::{Arrived, FlowState, Placement, Stock};
 use crate::legs::Course;
 use crate::routes::Hop;
 
@@ -37,8 +38,6 @@ pub(super) struct Leg<'a> {
     pub acks: Hop,
     pub base_rtt: Duration,
     pub smss: Option<u32>,
-    /// Whether its sender opens it, when the leg before is opened.
-    pub opens: bool,
 }
 
 /// The legs of one-way data behind the first one.
@@ -50,7 +49,6 @@ pub(super) fn behind<'a>(course: &'a Course, ways: &[Way]) -> Vec<Leg<'a>> {
         acks: way.acks,
         base_rtt: way.base_rtt,
         smss: None,
-        opens: true,
     })
     .collect()
 }
@@ -62,7 +60,7 @@ impl<'a> World<'a> {
         let state = self.flows.get_mut(first);
         let (start, source, reverse) = (state.start, state.source, state.reverse);
         let mut numbers = vec![first];
-        for (leg, feeder) in rest.iter().zip(0..) {
+        for (leg, number) in rest.iter().zip(1..) {
             let place = Placement {
                 index: 0,
                 data: leg.data,
@@ -77,21 +75,16 @@ impl<'a> World<'a> {
             let mut state = FlowState::new(leg.config, place);
             (state.source, state.reverse) = (source, reverse);
             state.application = Instant::MAX;
-            state.relay = Some(Box::new(Relay {
-                feeder: Some(numbers[feeder]),
-                opens: leg.opens,
-                ..Relay::default()
-            }));
             let Some((flow, state, pool)) = self.flows.open(state) else {
                 for &flow in &numbers[1..] {
                     let _ = self.flows.close(flow);
                 }
                 return None;
             };
-            let seed = || seed.wrapping_add(LEG_SEED.wrapping_mul(1 + feeder as u64));
+            let seed = || seed.wrapping_add(LEG_SEED.wrapping_mul(number));
             state.prepare(seed, PathMemory::default(), self.is_plain, pool);
             if let Some(endpoints) = &mut state.endpoints {
-                endpoints.sender.send_promptly();
+                endpoints.sender().send_promptly();
             }
             numbers.push(flow);
         }
@@ -99,31 +92,31 @@ impl<'a> World<'a> {
             let component = self.component(flow);
             self.flows.get_mut(flow).component = Some(component);
         }
-        for pair in numbers.windows(2) {
-            let state = self.flows.get_mut(pair[0]);
-            state.relay.get_or_insert_default().next = Some(pair[1]);
-            if let Some(endpoints) = &mut state.endpoints {
-                endpoints.receiver.hold();
-                endpoints.awaited = 0;
+        if let [held @ .., _] = &numbers[..] {
+            for &flow in held {
+                if let Some(endpoints) = self.endpoints(flow) {
+                    endpoints.hold();
+                }
             }
         }
         Some(numbers)
+    }
+
+    /// Makes `first`, a flow whose endpoints exist, the first leg of a connection in which one side
+    /// writes. False, and it stays alone, if too many flows are open.
+    pub(super) fn split(&mut self, first: u32, rest: &[Leg<'a>], seed: u64) -> bool {
+        let legs = self.chain(first, rest, seed);
+        if let Some(legs) = &legs {
+            self.flows.join(&Connection::new(legs, &[]));
+        }
+        legs.is_some()
     }
 
     /// Something has arrived at a proxy over the leg before `next`.
     pub(super) fn wake_leg(&mut self, next: u32) {
         let now = self.now;
         let state = self.flows.get_mut(next);
-        if let (Some(relay), Some(endpoints)) = (&mut state.relay, &mut state.endpoints)
-            && relay.opens
-            && !std::mem::replace(&mut relay.is_open, true)
-        {
-            if state.peer.is_some() {
-                endpoints.receiver.listen();
-            }
-            endpoints.sender.open(now);
-            state.asks_routers = endpoints.sender.asks_routers();
-        }
+        state.open_leg(now);
         self.transmit(next);
         self.keep_sender(next);
     }
@@ -133,99 +126,42 @@ impl<'a> World<'a> {
     pub(super) fn relay(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (Some(relay), Some(endpoints)) = (&state.relay, &state.endpoints) else {
+        let (Some(feeder), Some(endpoints)) = (state.before(), &state.endpoints) else {
             return;
         };
-        let sender = &endpoints.sender;
-        let Some(feeder) = relay.feeder else {
-            return;
-        };
-        let written = sender.written();
-        let released = sender.snd_una().min(written);
+        let (written, released) = endpoints.written_and_acknowledged();
         let Some(endpoints) = self.endpoints(feeder) else {
             return;
         };
-        let receiver = &mut endpoints.receiver;
-        let free = released.saturating_sub(receiver.delivered().get());
-        receiver.read(now, free);
-        let more = receiver.received().get() - written;
-        let has_ended = receiver.has_ended();
-        if receiver.has_ack() {
+        let Stock {
+            received,
+            has_ended,
+        } = endpoints.release(now, released);
+        let more = received - written;
+        if endpoints.has_ack() {
             self.acknowledge(feeder);
         }
         self.keep_receiver(feeder);
         let state = self.flows.get_mut(flow);
-        let (Some(relay), Some(endpoints)) = (&state.relay, &mut state.endpoints) else {
+        let Some(endpoints) = &mut state.endpoints else {
             return;
         };
         if more > 0 {
-            endpoints.sender.write(now, more);
+            endpoints.sender().write(now, more);
         }
         if has_ended {
-            endpoints.sender.close();
+            endpoints.sender().close();
         }
-        if (more > 0 || has_ended)
-            && let Some(Opened {
-                third,
-                rtt,
-                retransmitted,
-            }) = &relay.opened
-            && !endpoints.sender.is_established()
-        {
-            endpoints.sender.accept(now, third, *rtt, *retransmitted);
-            state.asks_routers = endpoints.sender.asks_routers();
+        if more > 0 || has_ended {
+            state.accept(now);
         }
     }
 
-    /// The third segment of the handshake of a leg has arrived at the proxy that sends over `flow`.
-    pub(super) fn take_third_at_proxy(&mut self, flow: u32, third: &AckSegment) {
-        let now = self.now;
-        let state = self.flows.get_mut(flow);
-        let asks = state.peer;
-        let waits = |relay: &Relay| !relay.opens && relay.opened.is_none();
-        if !state.relay.as_deref().is_some_and(waits) {
-            return;
-        }
-        let Some(endpoints) = asks.and_then(|asks| self.endpoints(asks)) else {
-            return;
-        };
-        let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
-        let opened = Opened {
-            third: *third,
-            rtt,
-            retransmitted,
-        };
-        if let Some(relay) = &mut self.flows.get_mut(flow).relay {
-            relay.opened = Some(opened);
-        }
-        // What has arrived before waits for this.
-        self.transmit(flow);
-        self.keep_sender(flow);
-    }
-
-    /// The first leg of a connection of which `flow` is one.
-    pub(super) fn first_leg(&mut self, mut flow: u32) -> u32 {
-        while let Some(relay) = &self.flows.get_mut(flow).relay
-            && let Some(feeder) = relay.feeder
-        {
-            flow = feeder;
-        }
-        flow
-    }
-
-    /// The last leg.
-    pub(super) fn last_leg(&mut self, mut flow: u32) -> u32 {
-        while let Some(next) = self.flows.get_mut(flow).next() {
-            flow = next;
-        }
-        flow
-    }
-
-    /// The sender of `flow` has all of its data acknowledged: the connection ends once this is so on
-    /// all legs.
+    /// The sender of `flow` has all of its data acknowledged: the connection ends once this is so
+    /// on all legs.
     #[inline]
     pub(super) fn complete(&mut self, flow: u32) {
-        if self.flows.get_mut(flow).relay.is_none() {
+        if self.flows.get_mut(flow).member().is_none() {
             return self.finish(flow);
         }
         self.complete_leg(flow);
@@ -233,26 +169,19 @@ impl<'a> World<'a> {
 
     #[cold]
     fn complete_leg(&mut self, flow: u32) {
-        let first = self.first_leg(flow);
-        let mut leg = Some(first);
-        while let Some(flow) = leg {
-            let state = self.flows.get_mut(flow);
-            if !state.is_complete() {
-                return;
-            }
-            leg = state.next();
+        let (first, behind) = self.flows.legs(flow);
+        let mut legs = iter::once(first).chain(behind);
+        if legs.all(|leg| self.flows.get_mut(leg).is_complete()) {
+            self.finish(first);
         }
-        self.finish(first);
     }
 
-    /// Ends all legs behind the first one. Returns what has arrived at the last receiver, if there
-    /// are any.
-    pub(super) fn end_legs(&mut self, first: u32) -> Option<Arrived> {
-        let mut leg = self.flows.get_mut(first).relay.take()?.next;
+    /// Ends the legs `behind` the first one of a connection. Returns what has arrived at the last
+    /// receiver, if there are any.
+    pub(super) fn end_legs(&mut self, behind: &[u32]) -> Option<Arrived> {
         let mut arrived = None;
-        while let Some(flow) = leg {
+        for &flow in behind {
             let (state, pool) = self.flows.close(flow)?;
-            leg = state.next();
             arrived = state.leave(pool);
             let component = state.component.take();
             if let Some(component) = component {

@@ -29,10 +29,7 @@ impl World<'_> {
                     .streams
                     .stream(&format!("legs of flow {flow}"))
                     .next_u64();
-                if self
-                    .chain(flow, &relay::behind(course, &ways), seed)
-                    .is_none()
-                {
+                if !self.split(flow, &relay::behind(course, &ways), seed) {
                     self.finish(flow);
                     continue;
                 }

@@ -3,58 +3,49 @@
 //! The left side has the hosts that start the measured flows, with all their timers, and the start
 //! of each flow. It takes the packets that come from the right out of the links, and it passes
 //! packets from router to router. The right side has the hosts at the other end, and takes the
-//! packets that come from the left out of the last link of their route. A flow of background traffic
-//! in the reverse direction has its sender on the right.
+//! packets that come from the left out of the last link of their route. A flow of background
+//! traffic in the reverse direction has its sender on the right.
 //!
 //! What the right side does reaches the left no earlier than the shortest delay of a link from
 //! right to left: the lookahead of conservative parallel simulation (Chandy and Misra 1979, Bryant
 //! 1977). The right side may therefore lag behind the left by that much, and each does in one turn
-//! all that falls into that time. It is never ahead. Within a turn a link passes packet after packet
-//! without the calendar, as long as nothing else of its side comes first.
+//! all that falls into that time. It is never ahead. Within a turn a link passes packet after
+//! packet without the calendar, as long as nothing else of its side comes first.
 //!
 //! ## Why the results are those of the plain loop
 //!
 //! Each side takes its own events in the plain loop's order. An event of one side changes nothing
 //! that the other side reads in between, except:
 //!
-//! - *The links between the sides.* When the right side takes packets out of a link, all packets that
-//!   come before them have been offered. When the left side does, packets of earlier times may still
-//!   be offered, but none of them can overtake. A queue that decides at dequeue is served up to the
-//!   time that the right side has reached, and no further.
-//! - *The start and the end of a flow*, which use both ends and numbers that earlier flows have left
-//!   free. They happen on the left, after the right side has caught up with that very event
+//! - *The links between the sides.* When the right side takes packets out of a link, all packets
+//!   that come before them have been offered. When the left side does, packets of earlier times may
+//!   still be offered, but none of them can overtake. A queue that decides at dequeue is served up
+//!   to the time that the right side has reached, and no further.
+//! - *The start and the end of a flow*, which use both ends and numbers that earlier flows have
+//!   left free. They happen on the left, after the right side has caught up with that very event
 //!   ([`World::catch_up`]). A flow with its sender on the right may end there. Before its receiver
 //!   acts at a time at which it may have ended, the right side catches up too
 //!   ([`World::settle_end`]).
-//! - *The smallest RTT*, which a flow's latency heuristic reads at the receiver: the probe keeps its
-//!   decreases until the arrivals have reached them.
+//! - *The smallest RTT*, which a flow's latency heuristic reads at the receiver: the probe keeps
+//!   its decreases until the arrivals have reached them.
 //!
 //! ## Where it does not apply
 //!
-//! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
-//! has no delay permits no lookahead, and neither do flows of which some end at hosts behind access
-//! links and others at the end of the path itself. Links beside the path may connect its ends, or
-//! hosts at the same end, so a scenario with any has no two sides, nor has one with proxies. A router with explicit support reads the length
-//! of its queue at past instants: if that queue decides at dequeue, it reports its length as of its
-//! last packet, which depends on the order in which the sides act; the samples of such a queue
-//! (measured where both sides of connections write) are no different. A traced run reads the
-//! receiver at each ACK. All of these take the plain loop, and so do paths on which a turn would have few
-//! packets.
+//! [`super::lookahead`] asks each part of a run, and [`Tie`](super::lookahead::Tie) lists the
+//! reasons. A traced run reads the receiver at each ACK, and takes the plain loop too.
 
 use std::sync::atomic::AtomicBool;
 
-use scenario::{Direction, FULL_PACKET, Place, TrafficKind};
+use scenario::{Direction, TrafficKind};
 use units::{Duration, Instant};
 
+use super::lookahead::Crossing;
 use super::{NANO, World};
 use crate::agenda::{LEFT, Part, Position, RIGHT, Side};
-use crate::fabric::{FORWARD, LinkState};
+use crate::fabric::FORWARD;
 use crate::flow::FlowState;
 use crate::numbers::BACKGROUND;
 use crate::{EventLoop, RunError};
-
-/// With fewer packets in a turn, the plain loop is faster.
-const FEWEST: u64 = 8;
 
 /// The state of the two sides.
 #[derive(Debug)]
@@ -84,23 +75,6 @@ impl Default for Turns {
             has_reverse_flows: false,
         }
     }
-}
-
-/// What stands at the right end of the path.
-enum RightEnd {
-    /// The ends of all flows.
-    Path,
-    /// Hosts, with the shortest delay of their access links.
-    Hosts(Duration),
-}
-
-/// How packets pass from one side to the other.
-struct Crossing {
-    /// The links from right to left, unless hosts at the right end have links of their own.
-    back: Vec<u32>,
-    /// The shortest delay of such a link, and that of the last link from left to right.
-    lookahead: Duration,
-    there: Duration,
 }
 
 impl Turns {
@@ -158,60 +132,11 @@ impl World<'_> {
         }
     }
 
-    /// How packets pass from one side to the other; `None` if flows end both at hosts and at the
-    /// path's own end.
-    fn crossing(&self) -> Option<Crossing> {
-        if let RightEnd::Hosts(delay) = self.right_end()? {
-            return Some(Crossing {
-                back: Vec::new(),
-                lookahead: delay,
-                there: delay,
-            });
-        }
-        let back = self.fabric.reverse_links();
-        let links = self.fabric.links();
-        let delay = |link: u32| links[link as usize].link.shortest_delay();
-        Some(Crossing {
-            lookahead: back.iter().copied().map(delay).min().unwrap_or_default(),
-            back,
-            there: delay(FORWARD),
-        })
-    }
-
-    /// Whether enough packets fall into a turn of `lookahead`.
-    fn turns_pay(&self, lookahead: Duration) -> bool {
-        let rate = self.scenario.path.forward.service.mean_rate();
-        let packets = rate.map_or(u64::MAX, |rate| {
-            rate.bytes_in(lookahead).get() / u64::from(FULL_PACKET)
-        });
-        packets >= FEWEST
-    }
-
-    /// Finds the lookahead, if the links permit one.
+    /// Lets the sides act in turns, if all parts of the run permit it.
     fn prepare_turns(&mut self, wanted: EventLoop) {
-        let path = &self.scenario.path;
-        if !path.links.is_empty() || !path.proxies.is_empty() || path.cloud.is_some() {
-            return;
-        }
-        let Some(Crossing {
-            back,
-            lookahead,
-            there,
-        }) = self.crossing()
-        else {
+        let Ok(Crossing { back, lookahead }) = self.crossing(wanted) else {
             return;
         };
-        // Without a delay, a packet could arrive in the instant in which it leaves its sender.
-        let links = self.fabric.links();
-        let forward = &links[FORWARD as usize];
-        let reads_queue = forward.router.is_some() && forward.link.decides_late();
-        let reads_queue = reads_queue || links.iter().any(LinkState::is_sampled_late);
-        if lookahead.is_zero() || there.is_zero() || reads_queue {
-            return;
-        }
-        if wanted != EventLoop::Turns && !self.turns_pay(lookahead) {
-            return;
-        }
         self.turns.lookahead = Some(lookahead);
         if !back.is_empty() {
             self.fabric.link(FORWARD).to_right = true;
@@ -233,35 +158,6 @@ impl World<'_> {
                     TrafficKind::Exchanges(_) => true,
                     _ => traffic.direction == Direction::Reverse,
                 });
-    }
-
-    /// What stands at the right end of the path; `None` if flows end both at hosts and at the path's
-    /// own end.
-    fn right_end(&self) -> Option<RightEnd> {
-        let path = &self.scenario.path;
-        let measured = self.scenario.flows.iter().map(|flow| flow.ends.to);
-        let background = path.traffic.iter().map(|traffic| match traffic.direction {
-            Direction::Forward => traffic.flow.ends.to,
-            Direction::Reverse => traffic.flow.ends.from,
-        });
-        let mut shortest = Duration::MAX;
-        let (mut at_hosts, mut at_path) = (false, false);
-        for end in measured.chain(background) {
-            match end {
-                None | Some(Place::Node(_) | Place::Any) => at_path = true,
-                Some(Place::Hosts(table)) => {
-                    at_hosts = true;
-                    let hosts = &path.hosts[table as usize];
-                    let least = hosts.delays.iter().min().copied().unwrap_or_default();
-                    shortest = shortest.min(least);
-                }
-            }
-        }
-        match (at_hosts, at_path) {
-            (true, true) => None,
-            (true, false) => Some(RightEnd::Hosts(shortest)),
-            (false, _) => Some(RightEnd::Path),
-        }
     }
 
     fn side_of(&self, part: Part) -> Side {
@@ -349,16 +245,16 @@ impl World<'_> {
         self.turns.received = self.turns.received.max(now);
     }
 
-    /// Lets the right side catch up before a flow starts, if flows also end on the right: a flow takes
-    /// its number and its entry from those that ended.
+    /// Lets the right side catch up before a flow starts, if flows also end on the right: a flow
+    /// takes its number and its entry from those that ended.
     pub(super) fn keep_order_of_flows(&mut self) {
         if self.turns.has_reverse_flows {
             self.catch_up();
         }
     }
 
-    /// Lets the right side catch up before a receiver on the left acts, if the sender may have ended
-    /// the flow.
+    /// Lets the right side catch up before a receiver on the left acts, if the sender may have
+    /// ended the flow.
     #[inline(always)]
     pub(super) fn settle_end(&mut self, flow: u32) {
         if self.turns.has_reverse_flows && flow & BACKGROUND != 0 {
@@ -371,8 +267,8 @@ impl World<'_> {
         let now = self.now;
         let state = self.flows.get_mut(flow);
         if state.receiver_side == LEFT
-            && let Some(endpoints) = &state.endpoints
-            && (now >= state.stop || endpoints.receiver.finished_at().is_some())
+            && let Some(endpoints) = &mut state.endpoints
+            && (now >= state.stop || endpoints.receiver().finished_at().is_some())
         {
             self.catch_up();
         }

@@ -19,11 +19,11 @@ const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
 /// The shortest tick of Linux, with 1,000 Hz.
 const SHORTEST_TICK: Duration = Duration::from_millis(1);
 /// Duplicate ACKs before SACK compression begins (`TCP_FASTRETRANS_THRESH`).
-const UNCOMPRESSED_DUPLICATES: u32 = 3;
+pub(super) const UNCOMPRESSED_DUPLICATES: u8 = 3;
 /// Largest delay of a compressed ACK (`tcp_comp_sack_delay_ns`).
 const COMPRESSION_DELAY: Duration = Duration::from_millis(1);
 /// Most ACKs that are compressed into one (`tcp_comp_sack_nr`).
-const COMPRESSION_LIMIT: u32 = 44;
+pub(super) const COMPRESSION_LIMIT: u8 = 44;
 
 impl Receiver {
     /// The delayed-ACK timeout follows the time between segments.
@@ -106,6 +106,7 @@ impl Receiver {
     /// `__tcp_ack_snd_check`: at once, delayed, or compressed.
     pub(super) fn decide(&mut self, now: Instant) {
         let full = u64::from(self.rcv_mss);
+        // RFC5681-4.2a
         let is_due = match self.thinned_to() {
             None => self.unacknowledged() > full && self.may_advance_edge() || self.acks_quickly(),
             Some(packets) => self.unacknowledged() >= packets.saturating_mul(full),
@@ -155,6 +156,7 @@ impl Receiver {
                     .map_or(most, |srtt| srtt.max(ATO_MIN).min(most)),
             );
         }
+        // RFC5681-4.2b
         ato = ato.min(longest);
         if self.delayed_ack_at == Instant::MAX {
             self.delayed_ack_at = self.tick.expiry(now, ato);

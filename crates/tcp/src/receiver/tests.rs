@@ -123,6 +123,7 @@ fn a_syn_is_answered_with_the_initial_window() {
     assert_eq!(bench.receiver.stats().acks_sent, 0);
 }
 
+// Tests RFC5681-4.2a
 #[test]
 fn sixteen_quick_acks_and_then_every_second_segment() {
     let mut bench = Bench::full_window();
@@ -241,6 +242,7 @@ fn the_delayed_ack_follows_the_time_between_segments() {
     assert_eq!(bench.timer().0, Duration::from_millis(50));
 }
 
+// Tests RFC5681-4.2b
 #[test]
 fn the_delayed_ack_never_takes_two_hundred_milliseconds() {
     let mut bench = Bench::full_window();
@@ -273,6 +275,7 @@ fn a_small_or_pushed_segment_is_acknowledged_when_it_is_read() {
     assert_eq!(bench.arrive(segment(17 * 1448, 100)).len(), 1);
 }
 
+// Tests RFC5681-3.2a
 #[test]
 fn out_of_order_data_is_reported_at_once_most_recent_first() {
     let mut bench = Bench::full_window();
@@ -297,6 +300,7 @@ fn out_of_order_data_is_reported_at_once_most_recent_first() {
     assert_eq!(bench.receiver.delivered(), Bytes::new(5 * 1448));
 }
 
+// Tests RFC5681-3.2b
 #[test]
 fn filling_the_last_hole_is_acknowledged_at_once() {
     let mut bench = Bench::full_window();

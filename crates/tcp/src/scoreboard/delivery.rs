@@ -6,6 +6,9 @@ use units::Instant;
 use super::{EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, Turn};
 use crate::rack::{Rack, RackContext};
 
+/// The largest packet into which Linux merges SACKed segments, in bytes (`tcp_skb_shift`).
+const LARGEST_MERGED: u64 = 65_535 * 8;
+
 /// What one ACK delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
@@ -78,7 +81,7 @@ impl Scoreboard {
             if segment.end() > end {
                 break;
             }
-            if !segment.has(EVER_RETRANS) {
+            if !segment.has(EVER_RETRANS) && !self.is_merged_with_retransmission(index) {
                 continue;
             }
             duplicate.retransmitted += 1;
@@ -92,6 +95,27 @@ impl Scoreboard {
             }
         }
         duplicate
+    }
+
+    /// Linux merges a SACKed segment into the SACKed packet below it (`tcp_shift_skb_data`). The
+    /// packet counts as retransmitted if one of its segments was. The lowest segment of a run usually
+    /// fills a hole, and is then not merged with those above it.
+    fn is_merged_with_retransmission(&self, index: u64) -> bool {
+        let segment = self.slot(index);
+        if !segment.has(SACKED) {
+            return false;
+        }
+        let is_of_packet = |other: &u64| {
+            let other = self.slot(*other);
+            let is_near = other.seq.abs_diff(segment.seq) < LARGEST_MERGED;
+            other.has(SACKED) && !other.has(RETRANS) && is_near
+        };
+        let below = (self.base..index).rev().take_while(is_of_packet);
+        let above = (index + 1..self.next).take_while(is_of_packet);
+        below.chain(above).any(|other| {
+            let is_merged = other > self.base && is_of_packet(&(other - 1));
+            is_merged && self.slot(other).has(EVER_RETRANS)
+        })
     }
 
     /// The receiver reports that it holds `start..end`.
@@ -264,4 +288,51 @@ impl Scoreboard {
 
 fn widen(span: &mut Option<(Instant, Instant)>, sent: Instant) {
     *span = Some(span.map_or((sent, sent), |(first, _)| (first, sent)));
+}
+
+#[cfg(test)]
+mod tests {
+    use congestion::rate_sample::SendStamp;
+    use units::Bytes;
+
+    use super::*;
+
+    /// Eight segments of 1,000 bytes, of which two were lost and retransmitted: the third, above the
+    /// SACKed second one, and the lowest of those that are SACKed beyond a hole.
+    fn board() -> Scoreboard {
+        let stamp = SendStamp {
+            delivered: Bytes::ZERO,
+            delivered_time: Instant::ZERO,
+            first_sent: Instant::ZERO,
+            app_limited: false,
+        };
+        let mut board = Scoreboard::new(1_000);
+        for index in 0..8 {
+            board.push(index * 1_000, 1_000, Instant::ZERO, stamp);
+        }
+        for index in [2, 5] {
+            board.mark_lost(index);
+            board.retransmit(index, Instant::from_millis(1), stamp, false);
+        }
+        for index in [1, 2, 3, 5, 6] {
+            let segment = board.slot_mut(index);
+            segment.flags = segment.flags & !(LOST | RETRANS) | SACKED;
+        }
+        board
+    }
+
+    #[test]
+    fn a_duplicate_of_a_segment_merged_with_a_retransmission_counts_as_one() {
+        let low_of = |start: u64| {
+            let duplicate = board().take_duplicate(start, start + 1_000);
+            (duplicate.retransmitted, duplicate.low)
+        };
+        for start in [1_000, 2_000, 3_000] {
+            assert_eq!(low_of(start), (1, Some(start)));
+        }
+        // A hole, a retransmission that filled one, and the segment above it.
+        assert_eq!(low_of(4_000), (0, None));
+        assert_eq!(low_of(5_000), (1, Some(5_000)));
+        assert_eq!(low_of(6_000), (0, None));
+    }
 }

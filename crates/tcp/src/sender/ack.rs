@@ -411,6 +411,7 @@ impl Sender {
         let mut oldest = None;
         let mut newest = None;
         if let Some((first, last)) = delivery.acked_sent
+            // RFC6298-3a
             && !delivery.retransmission_acked
         {
             oldest = Some(now.saturating_since(first));

@@ -15,7 +15,7 @@
 //! After a burst that used up the windows or the data, nothing more can leave at this time, so the
 //! pass ends at once and not with the next call.
 //!
-//! The tests of `shortcuts.rs` compare each burst with the segments of [`Sender::poll_transmit`].
+//! The tests of `shortcuts_tests.rs` compare each burst with the segments of [`Sender::poll_transmit`].
 
 use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;

@@ -101,6 +101,7 @@ impl Sender {
             Phase::Recovery => facts.advanced,
             Phase::Loss => false,
             Phase::Open | Phase::Disorder | Phase::Cwr => {
+                // RFC5681-3.2c
                 self.board.sacked_out() >= self.reordering.limit()
             }
         };

@@ -17,7 +17,7 @@
 //! CUBIC and Reno above slow start take both calls in one step (`Held::on_ordinary_ack`); for all
 //! others, [`Sender::report_plain_run`] makes the whole report.
 //!
-//! The tests of `shortcuts.rs` compare each of its results with those of the general code.
+//! The tests of `shortcuts_tests.rs` compare each of its results with those of the general code.
 
 use congestion::{Ack, CongestionControl, OrdinaryAck, Phase};
 use units::{Bytes, Duration, Instant, Rate};

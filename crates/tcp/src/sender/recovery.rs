@@ -340,6 +340,7 @@ impl Sender {
     pub(super) fn reordering_window(&self) -> Duration {
         if self.reordering.seen() == 0
             && (matches!(self.phase, Phase::Recovery | Phase::Loss)
+                // RFC5681-3.2c
                 || self.board.sacked_out() >= self.reordering.limit())
         {
             return Duration::ZERO;

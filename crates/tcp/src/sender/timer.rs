@@ -44,6 +44,7 @@ impl Sender {
     /// Linux `tcp_rearm_rto`: from `now`, less the time that passed under another timer.
     pub(super) fn rearm_rto(&mut self, now: Instant) {
         let Some(head) = self.board.head() else {
+            // RFC6298-5a
             self.timer.disarm();
             return;
         };
@@ -99,6 +100,7 @@ impl Sender {
         } else {
             self.enter_loss(now);
         }
+        // RFC6298-5b
         self.repair.force(Forced::Head);
         self.timer.on_timeout(now);
     }

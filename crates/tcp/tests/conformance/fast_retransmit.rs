@@ -5,6 +5,7 @@ use congestion::Phase;
 use crate::newreno::established;
 use crate::script::{Script, Setup};
 
+// Tests RFC5681-3.2c
 #[test]
 fn fr_4pkt_sack() {
     let mut script = Script::new(Setup {
@@ -25,6 +26,7 @@ fn fr_4pkt_sack() {
         .expect_phase(Phase::Open);
 }
 
+// Tests RFC5681-3.2c
 #[test]
 fn fr_4pkt() {
     let mut script = established(Setup {
@@ -97,6 +99,7 @@ fn fr_4pkt_fack_last_byte() {
         .expect_phase(Phase::Open);
 }
 
+// Tests RFC5681-3.2d
 #[test]
 fn limited_transmit_no_sack() {
     let mut script = established(Setup {
@@ -130,6 +133,7 @@ fn limited_transmit_no_sack() {
     assert_eq!(script.sender.stats().segments_retransmitted, 0);
 }
 
+// Tests RFC5681-3.2d
 #[test]
 fn limited_transmit_sack() {
     let mut script = Script::new(Setup::default());

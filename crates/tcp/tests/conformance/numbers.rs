@@ -115,6 +115,7 @@ fn a_probe_of_new_data_costs_nothing() {
 }
 
 /// The timeout: the smoothed RTT plus at least 200 ms, doubled each time.
+// Tests RFC6298-5b, RFC6298-5c
 #[test]
 fn timeouts_double() {
     let mut script = Script::new(Setup::default());
@@ -131,6 +132,7 @@ fn timeouts_double() {
 
 /// A timeout sets the window to one segment, and the threshold to CUBIC's fraction of the previous
 /// window. A second timeout for the same data leaves the threshold.
+// Tests RFC5681-3.1j
 #[test]
 fn a_timeout_restarts_slow_start() {
     let mut script = Script::new(Setup::default());

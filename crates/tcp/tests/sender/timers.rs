@@ -66,6 +66,7 @@ fn after_lost_syns(lost: u64, echo: bool) -> Sender {
     sender
 }
 
+// Tests RFC5681-3.1c, RFC5681-3.1d, RFC6298-5d
 #[test]
 fn one_lost_syn_costs_the_sample_and_two_the_initial_window() {
     let cwnd = |sender: &Sender| sender.window().cwnd_segments();
@@ -309,6 +310,19 @@ fn a_probe_of_a_segment_that_had_arrived_costs_nothing() {
     }
 }
 
+// Tests RFC6298-5a
+#[test]
+fn the_timer_stops_when_all_data_is_acknowledged() {
+    let mut script = Script::established(config("cubic"), 100);
+    script.write(4 * MSS);
+    script.now += Duration::from_millis(100);
+    script.ack(3, &[]);
+    assert!(script.sender.poll_timeout().is_some());
+    script.ack(4, &[]);
+    assert_eq!(script.sender.poll_timeout(), None);
+}
+
+// Tests RFC6298-3a
 #[test]
 fn only_a_sample_clears_the_back_off_after_a_timeout() {
     let mut script = Script::with_segments("cubic", 100, 4);
@@ -329,6 +343,7 @@ fn only_a_sample_clears_the_back_off_after_a_timeout() {
     assert!(script.sender.rto() < Duration::from_millis(400));
 }
 
+// Tests RFC5681-4.1a
 #[test]
 fn idle_restart_halves_the_window_for_each_rto_but_not_below_the_initial_one() {
     // cwnd 80, RTO 1 s (srtt 500 ms): idle 1.0 -> 80, 1.1 -> 40, 2.1 -> 20, 3.5 or 10 -> 10.

@@ -489,7 +489,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         };
         match slot.body {
             Body::User(_) => {}
-            // ARP does not tell the routing protocol.
+            // ARP does not notify the routing protocol.
             Body::Arp(_) => return self.drop_packet(handle, cause),
             Body::Routing(_) | Body::Gone => {
                 self.with_routing(node, |routing, now, actions| {

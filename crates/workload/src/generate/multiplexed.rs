@@ -242,7 +242,7 @@ fn on_the_wire(size: Bytes) -> Bytes {
 #[must_use]
 pub fn interleaved_ends(sizes: &[Bytes]) -> Vec<Bytes> {
     let frames = |size: Bytes| size.get().div_ceil(FRAME);
-    // What a response has sent after so many rounds.
+    // What a response has sent after this many rounds.
     let after = |size: Bytes, rounds: u64| {
         let payload = size.min(Bytes::new(FRAME) * rounds);
         payload + Bytes::new(FRAME_HEADER) * frames(size).min(rounds)

@@ -53,6 +53,7 @@ const BETA_2_1: u64 = 819;
 /// `BICTCP_BETA_SCALE`.
 const BETA_SCALE: u64 = 1024;
 /// `cube_rtt_scale` (`bic_scale` * 10): C = 410/1024 segments per second cubed.
+// RFC9438-5.1a
 const CUBE_RTT_SCALE: u64 = 410;
 /// The same in version 2.6.18: `(bic_scale << 3) / 10`.
 const CUBE_RTT_SCALE_2_6_18: u64 = 32;
@@ -67,7 +68,7 @@ const FRIENDLY_SCALE: u64 = 15;
 const FRIENDLY_SCALE_2_1: u64 = 23;
 /// While the capacity is unknown the window grows by at least 1/20 per round trip.
 const UNKNOWN_COUNT: u64 = 20;
-/// While the capacity is unknown version 2.1 grows by one segment for so many ACKs, before scaling.
+/// While the capacity is unknown, version 2.1 grows by one segment for this many ACKs, unscaled.
 const UNKNOWN_COUNT_2_1: u64 = 50;
 /// `max_increment` of version 2.1: the most segments per tenth of a second.
 const MAX_INCREMENT_2_1: u64 = 16;
@@ -299,6 +300,7 @@ impl CubicLinux {
         };
         let delta = (u128::from(scale) * distance * distance * distance) >> (10 + 3 * BICTCP_HZ);
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
+        // RFC9438-4.2a, RFC9438-4.4a, RFC9438-4.5a
         if elapsed < epoch.k {
             epoch.origin.saturating_sub(delta)
         } else {
@@ -317,6 +319,7 @@ impl CubicLinux {
             self.ack_count -= steps * quantum;
             epoch.reno_cwnd += steps;
         }
+        // RFC9438-4.3a, RFC9438-4.3b
         if epoch.reno_cwnd > cwnd {
             self.count = self.count.min(cwnd / (epoch.reno_cwnd - cwnd));
         }
@@ -345,11 +348,13 @@ impl Avoidance for CubicLinux {
         let (beta, _) = self.scales();
         self.increase.reset();
         self.epoch = None;
+        // RFC9438-4.7a
         self.last_max = if cwnd < self.last_max && self.config.fast_convergence {
             cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE)
         } else {
             cwnd
         };
+        // RFC9438-4.6a, RFC9438-4.6b
         window.smss * (cwnd * beta / BETA_SCALE).max(2)
     }
 
@@ -436,6 +441,7 @@ mod tests {
     }
 
     /// Fast convergence: a window of 90 below a last maximum of 100 aims at 76.
+    // Tests RFC9438-4.7a
     #[test]
     fn fast_convergence() {
         let mut cubic = CubicLinux::new(CubicConfig::default());

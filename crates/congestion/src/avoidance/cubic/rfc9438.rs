@@ -16,6 +16,7 @@ use crate::{Ack, Avoidance, Congestion, Window};
 
 /// One segment.
 const ONE: i128 = 1 << 32;
+// RFC9438-5.1a
 /// C = 0.4 segments per second cubed, section 5.1 ...
 const C_NUMERATOR: i128 = 2;
 /// ... which is 2/5.
@@ -84,6 +85,7 @@ impl CubicRfc9438 {
         let distance = (t - epoch.k).clamp(-1_800_000_000, 1_800_000_000);
         let cube = distance * distance * distance;
         let delta = cube / 1_000_000_000 * C_NUMERATOR * ONE / C_DENOMINATOR / 1_000_000_000;
+        // RFC9438-4.2a
         delta + self.w_max.unwrap_or_default()
     }
 }
@@ -106,6 +108,7 @@ impl Avoidance for CubicRfc9438 {
             None => self.begin(cwnd, ack.now),
         };
         let t = micros(ack.now.saturating_since(epoch.start));
+        // RFC9438-4.3b
         let slope = if epoch.w_est >= self.cwnd_prior {
             (1, 1)
         } else {
@@ -114,10 +117,12 @@ impl Avoidance for CubicRfc9438 {
         epoch.w_est += times(acked * ONE, slope) * ONE / cwnd;
         self.epoch = Some(epoch);
         let grown = if self.config.tcp_friendliness && self.w_cubic(&epoch, t) < epoch.w_est {
+            // RFC9438-4.3a
             epoch.w_est.max(cwnd)
         } else {
             let target = self.w_cubic(&epoch, t + micros(ack.srtt));
             let target = target.clamp(cwnd, cwnd + cwnd / 2);
+            // RFC9438-4.4a, RFC9438-4.5a
             cwnd + (target - cwnd) * acked * ONE / cwnd
         };
         let segments = (grown - whole) / ONE;
@@ -128,6 +133,7 @@ impl Avoidance for CubicRfc9438 {
     fn on_congestion(&mut self, _congestion: &Congestion, window: &Window) -> Bytes {
         let cwnd = i128::from(window.cwnd_segments()) * ONE;
         let gives_way = self.config.fast_convergence && self.w_max.is_some_and(|max| cwnd < max);
+        // RFC9438-4.7a
         self.w_max = Some(if gives_way {
             times(cwnd, CONVERGENCE)
         } else {
@@ -136,6 +142,7 @@ impl Avoidance for CubicRfc9438 {
         self.cwnd_prior = cwnd;
         self.epoch = None;
         self.fraction = 0;
+        // RFC9438-4.6a, RFC9438-4.6b
         window.smss * ((times(cwnd, BETA) / ONE) as u64).max(2)
     }
 
@@ -172,6 +179,7 @@ mod tests {
     }
 
     /// RFC 9438 equations 1 and 2 by hand: a window of 100 at the loss, 70 after it.
+    // Tests RFC9438-4.2a, RFC9438-5.1a
     #[test]
     fn the_curve_of_the_rfc() {
         let mut cubic = CubicRfc9438::new(CubicConfig::default());
@@ -191,6 +199,7 @@ mod tests {
     }
 
     /// Section 4.7: below the last maximum the curve aims lower.
+    // Tests RFC9438-4.7a
     #[test]
     fn fast_convergence() {
         let mut cubic = CubicRfc9438::new(CubicConfig::default());

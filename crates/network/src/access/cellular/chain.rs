@@ -2,7 +2,7 @@
 //!
 //! The random numbers of a step have their own place in the stream, so the state depends only on
 //! the stream and the step, never on earlier calls. Time is divided into epochs. The state at the
-//! start of an epoch is computed by warming up over so many earlier steps that the initial state no
+//! start of an epoch is computed by warming up over enough earlier steps that the initial state no
 //! longer matters, and always in the same way. A link that was idle for hours therefore makes at
 //! most the steps of one epoch and one warm-up.
 //!

@@ -21,7 +21,7 @@
 //!   for the whole frame, and bits are in error independently.
 //! - A radio that turns from reception to transmission hears nothing. From transmission to
 //!   reception it turns in no time.
-//! - With beacons, every node hears every beacon and has the coordinator's clock. Nobody sends the
+//! - With beacons, every node hears every beacon and has the coordinator's clock. No node sends
 //!   beacons: they only take their time from the contention access period.
 //!
 //! ## Deviations

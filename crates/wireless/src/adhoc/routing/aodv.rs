@@ -82,7 +82,7 @@ pub struct Aodv {
 type Actions = Vec<Action<AodvMessage>>;
 
 impl Aodv {
-    /// The protocol at node `own`, which knows nobody.
+    /// The protocol at node `own`, with an empty routing table.
     #[must_use]
     pub fn new(own: NodeId, config: AodvConfig, streams: &Streams) -> Self {
         let mut rng = streams.stream(&format!("aodv {}", own.0));

@@ -160,7 +160,7 @@ pub struct Dsdv {
 }
 
 impl Dsdv {
-    /// The protocol at node `own`, which knows nobody.
+    /// The protocol at node `own`, with an empty routing table.
     #[must_use]
     pub fn new(own: NodeId, config: DsdvConfig, streams: &Streams) -> Self {
         let mut rng = streams.stream(&format!("dsdv {}", own.0));

@@ -2,8 +2,8 @@
 
 use units::Duration;
 
-use super::expression::Block;
-use super::{Packet, Settings};
+use crate::expression::Block;
+use crate::{Packet, Settings};
 
 /// A script that has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]

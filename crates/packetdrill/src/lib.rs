@@ -1,11 +1,14 @@
 //! Scripts of the packetdrill language (Cardwell et al., "packetdrill: Scriptable Network Stack
-//! Testing, from Sockets to Packets", USENIX ATC 2013), run against any TCP.
+//! Testing, from Sockets to Packets", USENIX ATC 2013), for any TCP.
 //!
 //! A script lists the system calls of an application, the packets that its peer injects, and the
-//! packets that the tested host must send, each with its time. [`parse`] reads the part of the
+//! packets that the tested host must send, each with its time. [`parse()`] reads the part of the
 //! language that concerns the transport of one TCP connection, and refuses everything else with
-//! line and reason. [`run`] runs a script against a [`Stack`]: [`Simulated`] is this project's TCP;
-//! the crate of the kernel as a stack has another.
+//! line and reason. [`run`] runs a script against a [`Stack`] and stops at the first difference.
+//! [`replay`] feeds the packets and calls of a script to a stack, and compares two stacks after each.
+//!
+//! The language imports no TCP. The simulated TCP as a stack is in `conformance`, the running
+//! kernel's in `kernel-stack`.
 //!
 //! ## Deviations from packetdrill
 //!
@@ -15,21 +18,21 @@
 //!   rest is refused, or, where it cannot matter, noted ([`Script::notes`]).
 //! - Code is not Python: assignments, `print` and `assert` over whole numbers are evaluated here.
 
+mod error;
 mod expression;
 mod judge;
 mod packet;
 mod parse;
+pub mod replay;
 mod script;
 mod settings;
-mod simulated;
-pub mod stream;
 
+pub use error::Error;
 pub use judge::{Difference, Run, Sent, Stack, run};
 pub use packet::{Ecn, Flags, Options, Packet, Timestamps};
 pub use parse::parse;
 pub use script::{Action, Call, Event, Outcome, Script, SocketOption, When};
 pub use settings::Settings;
-pub use simulated::Simulated;
 
 /// The fields of `tcp_info` that a stack reports, by name, such as `tcpi_snd_cwnd`.
 pub type Info = Vec<(&'static str, i64)>;

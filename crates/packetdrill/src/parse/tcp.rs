@@ -1,6 +1,6 @@
 //! Reads a packet: `[ect0] SEW 0:0(0) ack 1 win 32792 <mss 1000,sackOK,wscale 7>`.
 
-use crate::packetdrill::{Ecn, Flags, Options, Packet, Timestamps};
+use crate::{Ecn, Flags, Options, Packet, Timestamps};
 
 /// Sequence numbers beyond this do not fit into one connection here.
 const LARGEST: u64 = 1 << 31;

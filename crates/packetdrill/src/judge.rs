@@ -8,10 +8,10 @@ use std::fmt;
 
 use units::{Duration, Instant};
 
-use super::expression::Verdict;
-use super::script::{Action, Call, Event, Outcome, Script, When};
-use super::{Info, Options, Packet};
 use crate::Error;
+use crate::expression::Verdict;
+use crate::script::{Action, Call, Event, Outcome, Script, When};
+use crate::{Info, Options, Packet};
 
 /// A packet that a stack sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl fmt::Display for Difference {
         writeln!(f, "  got:      {}", self.got)?;
         write!(f, "  at {:.6} s", self.at.as_secs_f64())?;
         for name in SHOWN {
-            let Some(value) = super::field(&self.state, name) else {
+            let Some(value) = crate::field(&self.state, name) else {
                 continue;
             };
             let label = name.strip_prefix("tcpi_").unwrap_or(name);
@@ -275,7 +275,7 @@ impl Judge<'_> {
             }
             Action::Code(block) => {
                 let info = self.stack.info()?;
-                let known = |name: &str| super::field(&info, name).or_else(|| constant(name));
+                let known = |name: &str| crate::field(&info, name).or_else(|| constant(name));
                 self.run.assertions += 1;
                 match block.evaluate(&known, &mut self.variables) {
                     Verdict::Holds => Ok(None),

@@ -1,6 +1,6 @@
 //! Reads a system call: `write(4, ..., 1000) = 1000`.
 
-use crate::packetdrill::script::{Call, Outcome, SocketOption};
+use crate::script::{Call, Outcome, SocketOption};
 
 /// A call never writes or reads more.
 const MOST_BYTES: u64 = 1 << 30;

@@ -1,5 +1,5 @@
-//! Random streams: what a peer does to a sender, drawn in a closed loop with the simulated TCP, then
-//! replayed on any stack and compared after every event.
+//! Random streams: what a peer does to a sender, drawn in a closed loop with the simulated TCP.
+//! [`packetdrill::replay`] then feeds a stream to any stack.
 //!
 //! The peer receives what the simulation sends over a path that loses, delays, reorders, duplicates
 //! and marks, and acknowledges it as a receiver does (cumulative ACKs, SACK, DSACK, delayed ACKs,
@@ -7,17 +7,20 @@
 //! same packets and calls at the same times, whatever it sends.
 //!
 //! Events keep a distance from the simulation's timers, because the kernel's clock tick decides which
-//! of the two comes first.
+//! of the two comes first. A round trip of data takes longer than the handshake did, because both
+//! stacks compare that of a retransmission with the shortest one, and a busy kernel sends up to a
+//! millisecond late. No two packets arrive at one instant, because the kernel sends the answer to the
+//! second later than that to the first.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
+use packetdrill::{
+    Action, Call, Event, Flags, Options, Outcome, Packet, Script, Sent, Settings, Stack,
+    Timestamps, When,
+};
 use units::{Duration, Instant};
 
-use super::judge::{Sent, Stack};
-use super::script::{Action, Call, Event, Outcome, Script, When};
 use super::simulated::Simulated;
-use super::{Flags, Info, Options, Packet, Settings, Timestamps, field};
 
 /// The kinds of streams.
 pub const PROFILES: &[&str] = &[
@@ -30,37 +33,14 @@ pub const PROFILES: &[&str] = &[
     "idle",
     "small-mss",
 ];
-/// Fields of `tcp_info` that must be equal.
-const EQUAL: &[&str] = &[
-    "tcpi_ca_state",
-    "tcpi_snd_cwnd",
-    "tcpi_snd_ssthresh",
-    "tcpi_unacked",
-    "tcpi_sacked",
-    "tcpi_lost",
-    "tcpi_retrans",
-    "tcpi_total_retrans",
-    "tcpi_reordering",
-];
-/// Fields that may differ by as many microseconds: the RTT by a tick, the RTO by its rounding.
-const NEAR: &[(&str, i64)] = &[("tcpi_rtt", 4_000), ("tcpi_rto", 9_000)];
-/// Times of packets may differ by this.
-const TOLERANCE: Duration = Duration::from_millis(14);
 /// Distance of events from timers.
 const DISTANCE: Duration = Duration::from_millis(16);
+/// Milliseconds by which a round trip of data exceeds that of the handshake.
+const BEYOND_MIN_RTT: u64 = 4;
 /// A stream has at most this many events after the handshake.
 const MOST_EVENTS: usize = 90;
-/// The stack is watched for this long after the last event.
-const AFTERWARDS: Duration = Duration::from_millis(100);
-
-/// What happened after one event: packets as ranges, and the state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
-    /// Contiguous packets of one kind are one.
-    pub sent: Vec<Sent>,
-    /// At once after the event.
-    pub info: Info,
-}
+/// Time between packets of one burst.
+const SPACING: Duration = Duration::from_micros(100);
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 struct Random(u64);
@@ -153,6 +133,7 @@ pub fn stream(profile: &str, seed: u64, tick: Duration) -> Result<Script, String
         script,
         sent: VecDeque::new(),
         writes: 0,
+        last: Instant::ZERO,
     }
     .make()
 }
@@ -268,6 +249,8 @@ struct Maker<'a> {
     script: Script,
     sent: VecDeque<Sent>,
     writes: u64,
+    /// The last event.
+    last: Instant,
 }
 
 impl Maker<'_> {
@@ -279,6 +262,7 @@ impl Maker<'_> {
         while self.script.events.len() < MOST_EVENTS {
             self.take_sent();
             let now = self.host.now();
+            let waits_for_timer = self.peer.arrivals.is_empty() && self.peer.waiting == 0;
             let Some(at) = self.next_time(now) else {
                 break;
             };
@@ -297,8 +281,11 @@ impl Maker<'_> {
                 } else {
                     0
                 };
-                let now = self.host.now();
-                let at = self.away_from_timers(now + Duration::from_millis(pause));
+                let mut from = self.host.now();
+                if waits_for_timer {
+                    from += DISTANCE;
+                }
+                let at = self.away_from_timers(from + Duration::from_millis(pause));
                 self.write(at, bytes)?;
             }
             if self.profile == "rwnd" && self.random.happens(10) {
@@ -309,6 +296,11 @@ impl Maker<'_> {
     }
 
     fn push(&mut self, at: Instant, action: Action) -> Result<(), String> {
+        let at = match action {
+            Action::Inject(_) => at.max(self.last + SPACING),
+            _ => at.max(self.last),
+        };
+        self.last = at;
         self.host.wait(at, false, &mut self.sent)?;
         match &action {
             Action::Inject(packet) => self.host.inject(packet)?,
@@ -395,7 +387,7 @@ impl Maker<'_> {
             if packet.len == 0 || self.random.happens(self.peer.loss) {
                 continue;
             }
-            let mut delay = self.peer.rtt;
+            let mut delay = self.peer.rtt + BEYOND_MIN_RTT;
             if self.random.happens(self.peer.reordering) {
                 delay += self.random.between(1, self.peer.rtt / 2);
             }
@@ -472,228 +464,5 @@ impl Maker<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Feeds `script` to `stack`, whatever that sends, and records it.
-///
-/// # Errors
-/// The stack failed, in a sentence.
-pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, String> {
-    let mut steps: Vec<Step> = Vec::new();
-    let mut sent = VecDeque::new();
-    let mut stamps = StampOffset::default();
-    let mut last = Instant::ZERO;
-    for event in &script.events {
-        let When::Absolute(at, _) = event.when else {
-            return Err("a stream has absolute times".into());
-        };
-        last = Instant::ZERO + at;
-        stack.wait(last, false, &mut sent)?;
-        stamps.note(&sent);
-        file_under(steps.last_mut(), &mut sent);
-        match &event.action {
-            Action::Inject(packet) => stack.inject(&stamps.translated(packet))?,
-            Action::Call(call, Outcome::Value(value)) => {
-                stack
-                    .call(call, *value)?
-                    .map_err(|error| format!("{call:?}: {error}"))?;
-            }
-            _ => return Err("a stream has packets and calls alone".into()),
-        }
-        let now = stack.now();
-        stack.wait(now, false, &mut sent)?;
-        stamps.note(&sent);
-        let mut step = Step {
-            sent: Vec::new(),
-            info: stack.info()?,
-        };
-        file_under(Some(&mut step), &mut sent);
-        steps.push(step);
-    }
-    stack.wait(last + AFTERWARDS, false, &mut sent)?;
-    file_under(steps.last_mut(), &mut sent);
-    Ok(steps)
-}
-
-/// The stack's timestamps minus the simulation's, from the first packet.
-#[derive(Default)]
-struct StampOffset(Option<u32>);
-
-/// The simulation sends its SYN-ACK at 10 ms.
-const FIRST_STAMP: u32 = 11;
-
-impl StampOffset {
-    fn note(&mut self, sent: &VecDeque<Sent>) {
-        let first = sent.front().filter(|_| self.0.is_none());
-        let stamps = first.and_then(|sent| sent.packet.options.as_ref()?.timestamps);
-        if let Some(stamps) = stamps {
-            self.0 = Some(stamps.val.wrapping_sub(FIRST_STAMP));
-        }
-    }
-
-    fn translated(&self, packet: &Packet) -> Packet {
-        let mut packet = packet.clone();
-        let stamps = packet
-            .options
-            .as_mut()
-            .and_then(|options| options.timestamps.as_mut());
-        if let Some(stamps) = stamps.filter(|stamps| stamps.ecr > 0) {
-            stamps.ecr = stamps.ecr.wrapping_add(self.0.unwrap_or(0));
-        }
-        packet
-    }
-}
-
-/// Moves packets to a step, and merges those that follow each other at one moment.
-fn file_under(step: Option<&mut Step>, sent: &mut VecDeque<Sent>) {
-    let Some(step) = step else {
-        sent.clear();
-        return;
-    };
-    for next in sent.drain(..) {
-        let follows = |last: &&mut Sent| {
-            last.packet.end() == next.packet.seq
-                && last.packet.len > 0
-                && next.packet.len > 0
-                && last.packet.flags.fin == next.packet.flags.fin
-                && next.at.saturating_since(last.at) < Duration::from_millis(2)
-        };
-        match step.sent.last_mut().filter(follows) {
-            Some(last) => last.packet.len += next.packet.len,
-            None => step.sent.push(next),
-        }
-    }
-}
-
-/// The first event after which two runs of one stream differ, and how.
-#[must_use]
-pub fn compare(simulated: &[Step], kernel: &[Step]) -> Option<(usize, String)> {
-    simulated
-        .iter()
-        .zip(kernel)
-        .enumerate()
-        .find_map(|(at, (ours, theirs))| {
-            compare_states(&ours.info, &theirs.info)
-                .or_else(|| compare_packets(&ours.sent, &theirs.sent))
-                .map(|difference| (at, difference))
-        })
-}
-
-fn compare_states(ours: &Info, theirs: &Info) -> Option<String> {
-    let limits = EQUAL
-        .iter()
-        .map(|name| (*name, 0))
-        .chain(NEAR.iter().copied());
-    limits.into_iter().find_map(|(name, limit)| {
-        let (ours, theirs) = (field(ours, name)?, field(theirs, name)?);
-        (ours.abs_diff(theirs) > limit as u64)
-            .then(|| format!("{name}: simulated {ours}, kernel {theirs}"))
-    })
-}
-
-fn compare_packets(ours: &[Sent], theirs: &[Sent]) -> Option<String> {
-    let show = |sent: Option<&Sent>| match sent {
-        Some(sent) => format!("{} at {:.6} s", sent.packet, sent.at.as_secs_f64()),
-        None => "no packet".into(),
-    };
-    (0..ours.len().max(theirs.len())).find_map(|at| {
-        let (ours, theirs) = (ours.get(at), theirs.get(at));
-        let same = match (ours, theirs) {
-            (Some(a), Some(b)) => {
-                let (p, q) = (&a.packet, &b.packet);
-                let late = a.at.max(b.at).saturating_since(a.at.min(b.at));
-                let of = |flags: Flags| (flags.syn, flags.fin, flags.rst, flags.ece, flags.cwr);
-                (p.seq, p.len, p.ack, of(p.flags), p.ecn)
-                    == (q.seq, q.len, q.ack, of(q.flags), q.ecn)
-                    && late <= TOLERANCE
-            }
-            _ => false,
-        };
-        (!same).then(|| format!("simulated {}, kernel {}", show(ours), show(theirs)))
-    })
-}
-
-/// Shortens `script` while `differs` holds: nothing after the difference, then without one event
-/// after another. `differs` returns the event of the difference; it is asked at most `tries` times.
-pub fn shrink(
-    script: &Script,
-    at: usize,
-    tries: usize,
-    mut differs: impl FnMut(&Script) -> Option<usize>,
-) -> Script {
-    let mut shortest = script.clone();
-    shortest.events.truncate(at + 1);
-    let is_optional = |event: &Event| match &event.action {
-        Action::Inject(packet) => packet.flags.ack && packet.ack > 1,
-        Action::Call(call, _) => matches!(call, Call::Write { .. }),
-        _ => false,
-    };
-    let mut next = shortest.events.len();
-    for _ in 0..tries {
-        let Some(place) = shortest.events[..next].iter().rposition(is_optional) else {
-            break;
-        };
-        next = place;
-        let mut shorter = shortest.clone();
-        shorter.events.remove(place);
-        if let Some(at) = differs(&shorter) {
-            shorter.events.truncate(at + 1);
-            shortest = shorter;
-        }
-    }
-    shortest
-}
-
-/// `script` as text, with what a stack sent as the expectation.
-#[must_use]
-pub fn text(script: &Script, steps: &[Step]) -> String {
-    let mut lines = String::new();
-    for (name, value) in &script.settings.sysctls {
-        if Settings::default()
-            .sysctls
-            .contains(&(name.clone(), value.clone()))
-        {
-            continue;
-        }
-        let _ = writeln!(lines, "`sysctl -q {name}={value}`");
-    }
-    for (event, step) in script.events.iter().zip(steps) {
-        let When::Absolute(at, _) = event.when else {
-            continue;
-        };
-        let at = at.as_secs_f64();
-        let _ = match &event.action {
-            Action::Inject(packet) => writeln!(lines, "{at:.6} < {packet}"),
-            Action::Call(call, Outcome::Value(value)) => {
-                writeln!(lines, "{at:.6} {} = {value}", call_text(call))
-            }
-            _ => Ok(()),
-        };
-        for sent in &step.sent {
-            let mut packet = sent.packet.clone();
-            packet.window = None;
-            if let Some(stamps) = packet
-                .options
-                .as_mut()
-                .and_then(|it| it.timestamps.as_mut())
-            {
-                // The clock of the stream.
-                (stamps.val, stamps.ecr) = (sent.at.as_millis() as u32 + 1, 0);
-            }
-            let _ = writeln!(lines, "{:.6} > {packet}", sent.at.as_secs_f64());
-        }
-    }
-    lines
-}
-
-fn call_text(call: &Call) -> String {
-    match call {
-        Call::Socket => "socket(..., SOCK_STREAM, IPPROTO_TCP)".into(),
-        Call::Bind { fd } => format!("bind({fd}, ..., ...)"),
-        Call::Listen { fd } => format!("listen({fd}, 1)"),
-        Call::Accept { fd } => format!("accept({fd}, ..., ...)"),
-        Call::Write { fd, len } => format!("write({fd}, ..., {len})"),
-        other => format!("{other:?}"),
     }
 }

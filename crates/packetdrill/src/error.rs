@@ -1,8 +1,8 @@
-//! What is wrong with a vector file, in one sentence with its place.
+//! What is wrong with a script or another text file, in one sentence with its place.
 
 use std::fmt;
 
-/// A vector that cannot be read or run.
+/// A file that cannot be read or run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     file: String,
@@ -12,7 +12,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn at(file: &str, line: usize, column: usize, message: impl Into<String>) -> Self {
+    /// At a line and a column, from 1.
+    pub fn at(file: &str, line: usize, column: usize, message: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
             place: Some((line, column)),
@@ -20,7 +21,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn whole(file: &str, message: impl Into<String>) -> Self {
+    /// The file as a whole.
+    pub fn whole(file: &str, message: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
             place: None,
@@ -28,7 +30,9 @@ impl Error {
         }
     }
 
-    pub(crate) fn file(file: &str, error: &std::io::Error) -> Self {
+    /// The file cannot be read.
+    #[must_use]
+    pub fn file(file: &str, error: &std::io::Error) -> Self {
         Self::whole(file, format!("cannot be read: {error}"))
     }
 

@@ -6,26 +6,21 @@
 
 use std::collections::VecDeque;
 
+mod agreement;
+mod wire;
+
 use congestion::{Algorithm, Phase};
-use tcp::segment::{AckSegment, DataSegment, SackBlocks};
-use tcp::{
-    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
-};
+use packetdrill::{Call, Ecn, Info, Packet, Script, Sent, Settings, SocketOption, Stack};
+use tcp::segment::AckSegment;
+use tcp::{Receiver, Sender, Tick};
 use units::{Bytes, Duration, Instant};
 
-use super::judge::{Sent, Stack};
-use super::script::{Call, Script, SocketOption};
-use super::{Ecn, Flags, Info, Options, Packet, Settings, Timestamps};
+use agreement::Peer;
 
 /// The segment size that the host advertises: 1500 bytes of IPv4.
 const MSS: u16 = 1460;
-/// Bytes of the timestamps option in each segment, with padding.
-const TIMESTAMPS_SIZE: u32 = 12;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE: i64 = 0x7fff_ffff;
-/// Largest unpaced burst in bytes (`GSO_MAX_SIZE`).
-const BURST: u32 = 65_536;
-
 /// The simulated TCP.
 #[derive(Debug)]
 pub struct Simulated {
@@ -57,17 +52,6 @@ enum Stage {
     SynSent(Instant),
     SynReceived,
     Established,
-}
-
-/// What the handshake agreed on.
-#[derive(Clone, Copy, Debug, Default)]
-struct Peer {
-    mss: u32,
-    sack: bool,
-    timestamps: bool,
-    /// Shifts of the window that the peer advertises, and of ours.
-    scales: Option<(u8, u8)>,
-    ecn: bool,
 }
 
 impl Simulated {
@@ -108,163 +92,6 @@ impl Simulated {
             sent: VecDeque::new(),
             highest: 0,
         })
-    }
-
-    fn sender_config(
-        settings: &Settings,
-        algorithm: &Algorithm,
-        peer: &Peer,
-        tick: Tick,
-    ) -> SenderConfig {
-        let option_bytes = if peer.timestamps { TIMESTAMPS_SIZE } else { 0 };
-        let smss = peer
-            .mss
-            .min(u32::from(MSS))
-            .saturating_sub(option_bytes)
-            .max(1);
-        // A large divisor turns the deferral of bursts off, as a device without TSO does.
-        let defers = settings.tso && settings.number("tcp_tso_win_divisor").unwrap_or(3) < 10;
-        SenderConfig {
-            algorithm: *algorithm,
-            smss,
-            initial_window: 10,
-            pacing: settings.fq,
-            tso_segments: if defers { (BURST / smss).max(2) } else { 1 },
-            restart_after_idle: settings.number("tcp_slow_start_after_idle") != Some(0),
-            rto_min: Duration::from_millis(200),
-            ecn: peer.ecn,
-            sack: peer.sack,
-            impatient: false,
-            small_queue: None,
-            loss_detection: LossDetection::default(),
-            byte_counting: true,
-            seed: 1,
-            tick,
-        }
-    }
-
-    fn receiver_config(
-        settings: &Settings,
-        buffer: Option<u32>,
-        sack: bool,
-        tick: Tick,
-    ) -> ReceiverConfig {
-        // Before a segment has shown its memory, 65 of 256 bytes are payload
-        // (`TCP_DEFAULT_SCALING_RATIO`).
-        let window = |memory: u64| memory * 65 / 256;
-        let (receive_buffer, initial, autotuning) = match buffer {
-            // The kernel doubles SO_RCVBUF.
-            Some(bytes) => {
-                let space = window(2 * u64::from(bytes));
-                (u64::from(bytes), space, Autotuning::Off)
-            }
-            None => (
-                settings.part("tcp_rmem", 2).unwrap_or(6 << 20),
-                window(settings.part("tcp_rmem", 1).unwrap_or(131_072)).max(65_535),
-                Autotuning::Current,
-            ),
-        };
-        ReceiverConfig {
-            receive_buffer: Bytes::new(receive_buffer),
-            initial_window: Bytes::new(initial.min(65_535)),
-            autotuning,
-            ack_policy: AckPolicy::Delayed,
-            sack,
-            tick,
-        }
-    }
-
-    /// Takes what the peer's SYN or SYN-ACK offers.
-    fn agree(&mut self, packet: &Packet) {
-        let none = Options::default();
-        let offer = packet.options.as_ref().unwrap_or(&none);
-        let is_on = |name: &str| self.settings.number(name) != Some(0);
-        let buffer = match self.receive_buffer {
-            Some(bytes) => u64::from(bytes),
-            None => self.settings.part("tcp_rmem", 2).unwrap_or(6 << 20),
-        };
-        let shift = (buffer.max(1).ilog2() as u8).saturating_sub(15).min(14);
-        let scales = is_on("tcp_window_scaling")
-            .then_some(())
-            .and(offer.window_scale);
-        let ecn = match self.settings.number("tcp_ecn") {
-            Some(1) => true,
-            Some(2) => !packet.flags.ack,
-            _ => false,
-        };
-        self.peer = Peer {
-            mss: u32::from(offer.mss.unwrap_or(536)),
-            sack: is_on("tcp_sack") && offer.sack_permitted,
-            timestamps: is_on("tcp_timestamps") && offer.timestamps.is_some(),
-            scales: scales.map(|peer| (peer, shift)),
-            ecn: ecn && packet.flags.ece,
-        };
-        let config = Self::sender_config(&self.settings, &self.algorithm, &self.peer, self.tick);
-        self.sender = Sender::new(config);
-        if self.is_prompt {
-            self.sender.send_promptly();
-        }
-        let receiver = Self::receiver_config(
-            &self.settings,
-            self.receive_buffer,
-            self.peer.sack,
-            self.tick,
-        );
-        self.receiver = Receiver::new(receiver);
-    }
-
-    /// The acknowledgment in a packet of the peer.
-    fn acknowledgment(&self, packet: &Packet) -> AckSegment {
-        let ack = packet.ack.saturating_sub(1);
-        let shift = match self.peer.scales {
-            Some((peer, _)) if !packet.flags.syn => peer,
-            _ => 0,
-        };
-        let mut sack = SackBlocks::default();
-        if self.peer.sack {
-            for (start, end) in packet.options.iter().flat_map(|options| &options.sack) {
-                sack.push(ack, start.saturating_sub(1), end.saturating_sub(1));
-            }
-        }
-        let stamps = self.stamps(packet);
-        AckSegment {
-            // A FIN on the last byte takes no sequence number here.
-            ack: if self.is_closed {
-                ack.min(self.sender.snd_nxt())
-            } else {
-                ack
-            },
-            window: packet.window.unwrap_or(0) << shift,
-            ts_val: stamps.val,
-            ts_ecr: stamps.ecr,
-            sack,
-            syn: packet.flags.syn,
-            ece: packet.flags.ece,
-        }
-    }
-
-    fn stamps(&self, packet: &Packet) -> Timestamps {
-        let none = Timestamps { val: 0, ecr: 0 };
-        let offered = packet
-            .options
-            .as_ref()
-            .and_then(|options| options.timestamps);
-        offered.filter(|_| self.peer.timestamps).unwrap_or(none)
-    }
-
-    fn segment(&self, packet: &Packet) -> DataSegment {
-        let stamps = self.stamps(packet);
-        DataSegment {
-            seq: packet.seq.saturating_sub(1),
-            len: packet.len,
-            ts_val: stamps.val,
-            ts_ecr: stamps.ecr,
-            syn: packet.flags.syn,
-            fin: packet.flags.fin,
-            psh: packet.flags.psh,
-            cwr: packet.flags.cwr && self.peer.ecn,
-            retransmission: false,
-        }
     }
 
     fn establish(&mut self, third: &AckSegment, rtt: Option<Duration>, retransmitted: u32) {
@@ -324,125 +151,6 @@ impl Simulated {
                 self.push_ack(&ack);
             }
         }
-    }
-
-    fn push(&mut self, packet: Packet) {
-        let at = self.now;
-        self.sent.push_back(Sent { at, packet });
-    }
-
-    /// A SYN, or the SYN-ACK of `answer`.
-    fn push_syn(&mut self, answer: Option<&AckSegment>) {
-        let is_on = |name: &str| self.settings.number(name) != Some(0);
-        let own_shift = {
-            let buffer = match self.receive_buffer {
-                Some(bytes) => u64::from(bytes),
-                None => self.settings.part("tcp_rmem", 2).unwrap_or(6 << 20),
-            };
-            (buffer.max(1).ilog2() as u8).saturating_sub(15).min(14)
-        };
-        let (sack, stamps, shift, ecn) = match answer {
-            Some(_) => {
-                let shift = self.peer.scales.map(|(_, own)| own);
-                (self.peer.sack, self.peer.timestamps, shift, self.peer.ecn)
-            }
-            None => (
-                is_on("tcp_sack"),
-                is_on("tcp_timestamps"),
-                is_on("tcp_window_scaling").then_some(own_shift),
-                self.settings.number("tcp_ecn") == Some(1),
-            ),
-        };
-        let window = answer.map_or(65_535, |answer| answer.window);
-        let packet = Packet {
-            ecn: Some(Ecn::NotEct),
-            flags: Flags {
-                syn: true,
-                ack: answer.is_some(),
-                ece: ecn,
-                cwr: ecn && answer.is_none(),
-                ..Flags::default()
-            },
-            seq: 0,
-            len: 0,
-            ack: u64::from(answer.is_some()),
-            window: Some(window.min(65_535)),
-            options: Some(Options {
-                mss: Some(MSS),
-                window_scale: shift,
-                sack_permitted: sack,
-                sack: Vec::new(),
-                timestamps: stamps.then(|| Timestamps {
-                    val: answer.map_or((self.now.as_millis() as u32) + 1, |it| it.ts_val),
-                    ecr: answer.map_or(0, |it| it.ts_ecr),
-                }),
-            }),
-        };
-        self.push(packet);
-    }
-
-    fn push_ack(&mut self, ack: &AckSegment) {
-        let seq = self.sender.snd_nxt() + 1;
-        let stamp = (ack.ts_val, ack.ts_ecr);
-        let packet = self.packet(ack, seq, 0, stamp);
-        self.push(packet);
-    }
-
-    fn push_data(&mut self, segment: &DataSegment, ack: Option<AckSegment>) {
-        let repeats = AckSegment {
-            sack: SackBlocks::default(),
-            ..self.last
-        };
-        let ack = ack.unwrap_or(repeats);
-        self.last = ack;
-        let stamp = (segment.ts_val, segment.ts_ecr);
-        // A probe of a closed window has an old sequence number.
-        let is_probe = segment.len == 0 && !segment.fin;
-        let seq = segment.seq + u64::from(!is_probe);
-        let mut packet = self.packet(&ack, seq, segment.len, stamp);
-        packet.flags.fin = segment.fin;
-        packet.flags.psh = segment.psh;
-        packet.flags.cwr = segment.cwr;
-        let is_new = segment.end() > self.highest;
-        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable.
-        if self.peer.ecn && segment.len > 0 && is_new {
-            packet.ecn = Some(Ecn::Ect0);
-        }
-        self.highest = self.highest.max(segment.end());
-        self.push(packet);
-    }
-
-    fn packet(&self, ack: &AckSegment, seq: u64, len: u32, stamp: (u32, u32)) -> Packet {
-        let shift = self.peer.scales.map_or(0, |(_, own)| own);
-        let sack = ack
-            .sack
-            .iter(ack.ack)
-            .map(|(start, end)| (start + 1, end + 1));
-        Packet {
-            ecn: Some(Ecn::NotEct),
-            flags: Flags {
-                ack: true,
-                ece: ack.ece,
-                ..Flags::default()
-            },
-            seq,
-            len,
-            ack: ack.ack + 1 + u64::from(self.fin_rode(ack)),
-            window: Some((ack.window >> shift).min(65_535)),
-            options: Some(Options {
-                sack: sack.collect(),
-                timestamps: self.peer.timestamps.then_some(Timestamps {
-                    val: stamp.0,
-                    ecr: stamp.1,
-                }),
-                ..Options::default()
-            }),
-        }
-    }
-
-    /// Whether `ack` acknowledges a FIN of the peer that came with data: it took no sequence number.
-    fn fin_rode(&self, ack: &AckSegment) -> bool {
-        self.receiver.has_ended() && ack.ack == self.receiver.received().get() && ack.ack > 0
     }
 
     pub(super) fn next_timer(&self) -> Option<Instant> {

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use units::Duration;
 
-use super::expression::Block;
-use super::script::{Action, Event, Script, When};
-use super::settings::Settings;
 use crate::Error;
+use crate::expression::Block;
+use crate::script::{Action, Event, Script, When};
+use crate::settings::Settings;
 
 /// Longest time of a script.
 const LONGEST_S: f64 = 86_400.0;

@@ -1,0 +1,276 @@
+//! The two halves of a running flow, at its two hosts, and what is measured of them.
+
+use measure::{FlowProbe, FlowSample, FlowTrace, StartupProbe};
+use network::Period;
+use tcp::segment::{AckSegment, DataSegment};
+use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
+use units::{Duration, Instant, Rate};
+
+use super::Arrived;
+use crate::carried::Carried;
+use crate::oracle::Oracle;
+
+/// It waits for no number of bytes: no connection carries this many.
+const NOTHING: u64 = u64::MAX;
+/// It is not looked at.
+const NEVER: Instant = Instant::MAX;
+
+/// The state of a running flow.
+#[derive(Debug)]
+pub struct Endpoints {
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) probe: FlowProbe,
+    pub(super) trace: Option<Box<FlowTrace>>,
+    /// When the SYN-ACK arrived. No data left before.
+    pub(super) established: Option<Instant>,
+    /// The first time from which the bottleneck stayed busy for one base RTT.
+    pub(super) capacity: Option<Instant>,
+    past_slow_start: bool,
+    /// When the start-up is looked at after an ACK; never in background traffic.
+    pub(super) look: Instant,
+    /// The start-up of a measured flow.
+    pub(super) startup: Option<Box<StartupProbe>>,
+    /// What its start-up knows of the path, if it is to know.
+    pub(super) oracle: Option<Box<Oracle>>,
+    /// Bytes that the application still has to write.
+    pub(super) unwritten: u64,
+    /// The application at the receiver, or a proxy, waits for this many bytes, or for [`NOTHING`].
+    awaited: u64,
+}
+
+/// What a proxy has from the leg before.
+#[derive(Clone, Copy, Debug)]
+pub struct Stock {
+    /// Bytes in order since the leg was opened.
+    pub received: u64,
+    /// Whether the FIN is among them.
+    pub has_ended: bool,
+}
+
+impl Endpoints {
+    /// The endpoints of a connection that is not open, of an application that writes nothing.
+    pub(super) fn new(sender: SenderConfig, receiver: ReceiverConfig) -> Self {
+        Self {
+            sender: Sender::new(sender),
+            receiver: Receiver::new(receiver),
+            probe: FlowProbe::default(),
+            trace: None,
+            established: None,
+            capacity: None,
+            past_slow_start: false,
+            look: NEVER,
+            startup: None,
+            oracle: None,
+            unwritten: 0,
+            awaited: NOTHING,
+        }
+    }
+
+    /// Makes them [`Self::new`] of these configurations, in the memory of this connection, which is
+    /// over.
+    pub(super) fn renew(&mut self, sender: &SenderConfig, receiver: ReceiverConfig) {
+        // Each field is named, so that a new one is not forgotten.
+        let Self {
+            sender: old_sender,
+            receiver: old_receiver,
+            probe,
+            trace,
+            established,
+            capacity,
+            past_slow_start,
+            look,
+            startup,
+            oracle,
+            unwritten,
+            awaited,
+        } = self;
+        old_sender.renew(sender);
+        old_receiver.renew(receiver);
+        probe.renew();
+        *trace = None;
+        *established = None;
+        *capacity = None;
+        *past_slow_start = false;
+        *look = NEVER;
+        *startup = None;
+        *oracle = None;
+        *unwritten = 0;
+        *awaited = NOTHING;
+    }
+
+    /// The half at the host that sends the data.
+    #[inline(always)]
+    pub const fn sender(&mut self) -> &mut Sender {
+        &mut self.sender
+    }
+
+    /// The half at the host that gets the data.
+    #[inline(always)]
+    pub const fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
+    }
+
+    /// Lets the sender's timer expire, if it is due. Returns whether it was.
+    pub fn expire_sender(&mut self, now: Instant) -> bool {
+        let due = self.sender.poll_timeout();
+        let is_due = due.is_some_and(|due| due <= now);
+        if is_due {
+            self.sender.handle_timeout(now);
+        }
+        is_due
+    }
+
+    /// Lets the receiver's timer expire, if it is due. Returns whether it was.
+    pub fn expire_receiver(&mut self, now: Instant) -> bool {
+        let due = self.receiver.poll_timeout();
+        let is_due = due.is_some_and(|due| due <= now);
+        if is_due {
+            self.receiver.handle_timeout(now);
+        }
+        is_due
+    }
+
+    /// A data segment without flags, marks, feedback and acknowledgment arrives.
+    #[inline(always)]
+    pub fn handle_plain_data(&mut self, now: Instant, carried: &Carried) {
+        let latency = now.saturating_since(carried.sent);
+        self.probe.on_arrival(now, latency);
+        let (seq, len, ts_val, ts_ecr) = carried.fields();
+        let receiver = &mut self.receiver;
+        if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr) {
+            receiver.handle_any_data(now, &carried.data_segment(), false);
+        }
+    }
+
+    /// Any segment from the sender arrives.
+    #[inline]
+    pub fn handle_data(
+        &mut self,
+        now: Instant,
+        carried: &Carried,
+        data: &DataSegment,
+        is_marked: bool,
+    ) {
+        if carried.has_payload() {
+            let latency = now.saturating_since(carried.sent);
+            self.probe.on_arrival(now, latency);
+        }
+        self.receiver.handle_any_data(now, data, is_marked);
+    }
+
+    /// Whether the receiver has an ACK to send.
+    #[inline(always)]
+    pub fn has_ack(&self) -> bool {
+        self.receiver.has_ack()
+    }
+
+    /// Whether the receiver has the bytes that its application, or a proxy, waits for.
+    #[inline(always)]
+    pub fn has_awaited(&self) -> bool {
+        self.receiver.delivered().get() >= self.awaited
+    }
+
+    /// The application at the receiver is to hear when this many bytes have arrived.
+    pub const fn await_bytes(&mut self, bytes: u64) {
+        self.awaited = bytes;
+    }
+
+    /// The receiver stands at a proxy: it keeps what arrives until the next leg has delivered it,
+    /// and the proxy is to hear of every byte.
+    pub fn hold(&mut self) {
+        self.receiver.hold();
+        self.awaited = 0;
+    }
+
+    /// Gives up what the next leg has delivered, its first `released` bytes. Returns what the proxy
+    /// has.
+    pub fn release(&mut self, now: Instant, released: u64) -> Stock {
+        let receiver = &mut self.receiver;
+        let free = released.saturating_sub(receiver.delivered().get());
+        receiver.read(now, free);
+        Stock {
+            received: receiver.received().get(),
+            has_ended: receiver.has_ended(),
+        }
+    }
+
+    /// Bytes that the application, or a proxy, has written to the sender, and how many of them have
+    /// been acknowledged.
+    pub fn written_and_acknowledged(&self) -> (u64, u64) {
+        let written = self.sender.written();
+        (written, self.sender.snd_una().min(written))
+    }
+
+    /// Records a segment of the flow that the network dropped.
+    #[cold]
+    pub fn on_drop(&mut self, at: Instant, dropped: &Carried) {
+        self.probe.on_drop(at);
+        if let Some(startup) = &mut self.startup {
+            let (_, len, ..) = dropped.fields();
+            startup.on_drop(dropped.sent, u64::from(len));
+        }
+    }
+
+    /// Passes an ACK to the sender and records its samples; `rides` says that it came with data.
+    #[inline]
+    pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment, rides: bool) {
+        if rides {
+            self.sender.handle_ack_with_data(now, ack);
+        } else {
+            self.sender.handle_ack(now, ack);
+        }
+        self.established.get_or_insert(now);
+        let rtt = self.sender.rtt_sample();
+        if !self.past_slow_start {
+            self.past_slow_start = self.sender.slow_start_exit().is_some();
+        }
+        let delivered = self.sender.delivered().get();
+        self.probe.on_ack(now, delivered, rtt, self.past_slow_start);
+        if let Some(trace) = &mut self.trace {
+            let window = self.sender.window();
+            trace.push(&FlowSample {
+                now,
+                cwnd: window.cwnd,
+                ssthresh: window.ssthresh,
+                in_flight: self.sender.bytes_in_flight(),
+                rtt,
+                acked: self.sender.snd_una(),
+                delivered: self.receiver.delivered().get(),
+                pacing_rate: Rate::min(self.sender.pacing_rate(), Rate::MAX),
+            });
+        }
+    }
+
+    /// When the SYN-ACK arrived.
+    pub const fn established(&self) -> Option<Instant> {
+        self.established
+    }
+
+    /// Whether the flow's capacity point is known.
+    pub const fn has_capacity(&self) -> bool {
+        self.capacity.is_some()
+    }
+
+    /// A busy period of the bottleneck sets the capacity point if it lasts one base RTT while the
+    /// flow sends data. (A SYN that waits on a slow trace does not indicate capacity.)
+    pub fn note_busy(&mut self, (since, until): Period, base_rtt: Duration) {
+        if self.capacity.is_none()
+            && let Some(established) = self.established
+        {
+            let start = since.max(established);
+            if until.saturating_since(start) >= base_rtt {
+                self.capacity = Some(start);
+            }
+        }
+    }
+
+    /// What has arrived at the receiver.
+    pub(super) fn arrived(&self) -> Arrived {
+        Arrived {
+            delivered: self.receiver.delivered() - self.receiver.concealed(),
+            finished_at: self.receiver.finished_at(),
+            is_complete: self.sender.is_complete(),
+        }
+    }
+}
