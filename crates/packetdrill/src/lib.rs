@@ -5,7 +5,7 @@
 //! packets that the tested host must send, each with its time. [`parse()`] reads the part of the
 //! language that concerns the transport of one TCP connection, and refuses everything else with
 //! line and reason. [`run`] runs a script against a [`Stack`] and stops at the first difference.
-//! [`replay`] feeds the packets and calls of a script to a stack, and compares two stacks after each.
+//! [`replay`] feeds the packets and calls of a script to a stack, and compares two stacks.
 //!
 //! The language imports no TCP. The simulated TCP as a stack is in `conformance`, the running
 //! kernel's in `kernel-stack`.
