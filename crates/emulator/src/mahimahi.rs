@@ -13,7 +13,7 @@
 
 use std::io::{self, Write};
 
-use network::{Discipline, DropReason, LinkConfig, QueueLimit, Service};
+use network::{Discipline, DropReason, LinkConfig, QueueLimit, RandomAboveConfig, Service};
 use units::{Duration, Instant};
 
 /// Bytes of an opportunity, and of the TUN header in front of the IP header.
@@ -249,10 +249,10 @@ fn queue_name(config: &LinkConfig) -> String {
         ),
         Discipline::FqCoDel(fq) => (
             "fq_codel",
-            fq.codel.ecn,
+            fq.codel().ecn,
             vec![
-                format!("target={}", ms(fq.codel.target)),
-                format!("interval={}", ms(fq.codel.interval)),
+                format!("target={}", ms(fq.codel().target)),
+                format!("interval={}", ms(fq.codel().interval)),
                 format!("quantum={}", fq.quantum),
                 format!("flows={}", fq.flows),
             ],
@@ -284,7 +284,10 @@ fn queue_name(config: &LinkConfig) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use network::{CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, RedConfig, TraceConfig};
+    use network::{
+        CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, RandomAboveConfig, RedConfig,
+        TraceConfig,
+    };
     use units::Rate;
 
     use super::*;

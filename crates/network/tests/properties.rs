@@ -196,13 +196,15 @@ fn services() -> impl Strategy<Value = Service> {
         .prop_flat_map(|bits| 1_u64 << bits..2 << bits)
         .prop_map(Rate::from_bits_per_sec);
     let varying = (fast, 0.0..2.0, 0_u64..500, 0_u64..50, 1_u64..4).prop_map(
-        |(mean, variation, correlation, slot, factor)| Service::Varying(VaryingConfig {
-            mean,
-            variation,
-            correlation: Duration::from_millis(correlation),
-            slot: Duration::from_millis(slot),
-            peak: mean.mul_div(factor, 2),
-        }),
+        |(mean, variation, correlation, slot, factor)| {
+            Service::Varying(VaryingConfig {
+                mean,
+                variation,
+                correlation: Duration::from_millis(correlation),
+                slot: Duration::from_millis(slot),
+                peak: mean.mul_div(factor, 2),
+            })
+        },
     );
     let trace = (prop::collection::vec(0_u32..20, 0..9), any::<bool>()).prop_map(
         |(mut opportunities_ms, repeat)| {
@@ -393,8 +395,9 @@ fn links() -> impl Strategy<Value = LinkConfig> {
     ];
     let discipline = prop_oneof![
         Just(Discipline::DropTail),
-        (0.0..1.0, 0.0..1.0)
-            .prop_map(|(fill, probability)| Discipline::RandomAbove(RandomAboveConfig { fill, probability })),
+        (0.0..1.0, 0.0..1.0).prop_map(|(fill, probability)| Discipline::RandomAbove(
+            RandomAboveConfig { fill, probability }
+        )),
     ];
     (
         services(),

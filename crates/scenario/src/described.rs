@@ -185,7 +185,10 @@ pub(crate) fn write<M: SerializeMap>(
 }
 
 /// A kind with its settings, for output.
-pub(crate) struct Chosen<'a>(pub(crate) &'static str, pub(crate) Option<&'a dyn Described>);
+pub(crate) struct Chosen<'a>(
+    pub(crate) &'static str,
+    pub(crate) Option<&'a dyn Described>,
+);
 
 impl serde::Serialize for Chosen<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

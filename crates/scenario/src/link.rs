@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use network::access::WifiConfig;
 use network::{
-    Discipline, JitterConfig, JitterKeys, JitterShape, LinkConfig, QueueConfig, QueueLimit, Service,
-    VaryingConfig,
+    Discipline, JitterConfig, JitterKeys, JitterShape, LinkConfig, QueueConfig, QueueLimit,
+    Service, VaryingConfig,
 };
 use tables::{Field, Value};
 use units::{Bytes, Duration, Rate};

@@ -252,7 +252,8 @@ impl Serialize for Others<'_> {
 /// others only where they differ from their defaults.
 fn is_shown(flow: &Flow, key: &str) -> bool {
     let keys = FlowSettings::TABLE.keys;
-    let differs = |place| flow.settings.value(place) != FlowSettings::USUAL.value(place);
+    let value = |settings, place| Described::value(settings, place);
+    let differs = |place| value(&flow.settings, place) != value(&FlowSettings::USUAL, place);
     matches!(key, "initial_window" | "pacing" | "ecn")
         || keys
             .iter()

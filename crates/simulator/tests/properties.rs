@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use common::{algorithm, link, run};
-use network::{GilbertElliott, JitterConfig, JitterDistribution, LossConfig, QueueLimit, Service};
+use network::{
+    GilbertElliott, JitterConfig, JitterDistribution, LossConfig, QueueLimit, Service,
+    VaryingConfig,
+};
 use proptest::prelude::*;
 use scenario::{Application, Flow, PathModel, Scenario};
 use simulator::{Job, RunOptions, run_all};

@@ -24,14 +24,10 @@ use alloc::collections::VecDeque;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
-pub use config::{
-    CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig,
-};
+pub use config::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig};
 
 use crate::random::{Purpose, stream};
-use crate::{
-    Counters, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service,
-};
+use crate::{Counters, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service};
 use ack_filter::{AckFilter, PlainAck};
 use codel::CoDel;
 use fq_codel::FqCoDel;
