@@ -13,7 +13,7 @@ use std::sync::Arc;
 use network::access::cellular::{CellConfig, CellularConfig, HsdpaConfig};
 use network::{
     AccessConfig, Discipline, Ecn, JitterConfig, JitterDistribution, Link, LinkConfig, LossConfig,
-    Packet, QueueConfig, QueueLimit, Service, TraceConfig,
+    Packet, QueueConfig, QueueLimit, RandomAboveConfig, Service, TraceConfig, VaryingConfig,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;

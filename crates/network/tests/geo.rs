@@ -10,7 +10,7 @@ use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::access::{AcmConfig, DamaConfig, GeoConfig, MODCODS, RainConfig};
 use network::{
     AccessConfig, Admission, CoDelConfig, Discipline, FqCoDelConfig, Link, LinkConfig, QueueConfig,
-    QueueLimit, Service,
+    QueueLimit, RandomAboveConfig, Service,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{MBIT, bare, build, fixed, packet, pop_all};
-use network::{CoDelConfig, Discipline, Link, LinkConfig, QueueLimit};
+use network::{CoDelConfig, Discipline, Link, LinkConfig, QueueLimit, RandomAboveConfig};
 use units::Instant;
 
 /// 12 Mbit/s, so that a packet of 1500 bytes takes 1 ms, and room for 9 packets.

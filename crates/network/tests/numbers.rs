@@ -4,7 +4,10 @@
 mod common;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
-use network::{Admission, Discipline, DropReason, GilbertElliott, LossConfig, QueueLimit, Service};
+use network::{
+    Admission, Discipline, DropReason, GilbertElliott, LossConfig, QueueLimit, RandomAboveConfig,
+    Service,
+};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// 50 Mbit/s, 100 ms, one BDP of 413 packets of 1514 bytes (SUSS developers 2025).

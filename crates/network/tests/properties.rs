@@ -13,7 +13,7 @@ use network::access::cellular::{
 };
 use network::{
     AccessConfig, Admission, Discipline, GilbertElliott, JitterConfig, JitterDistribution,
-    LinkConfig, LossConfig, QueueLimit, Service, TraceConfig,
+    LinkConfig, LossConfig, QueueLimit, RandomAboveConfig, Service, TraceConfig, VaryingConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use common::{bare, build};
 use network::{
     AccessConfig, CoDelConfig, Counters, Discipline, Dropped, Ecn, FqCoDelConfig, JitterConfig,
-    JitterDistribution, Link, LinkConfig, LossConfig, Packet, PieConfig, QueueLimit, RedConfig,
-    Sample, Service, Summary, TraceConfig,
+    JitterDistribution, Link, LinkConfig, LossConfig, Packet, PieConfig, QueueLimit,
+    RandomAboveConfig, RedConfig, Sample, Service, Summary, TraceConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use network::{
     CoDelConfig, Discipline, FqCoDelConfig, GilbertElliott, JitterDistribution, LossConfig,
-    PieConfig, QueueLimit, RedConfig, Service,
+    PieConfig, QueueLimit, RandomAboveConfig, RedConfig, Service,
 };
 use scenario::{PRESETS, PathModel};
 use units::{Bytes, Duration, Rate};
@@ -277,7 +277,7 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\naqm = { kind = 'codel', fill = '50 %' }",
-            "test.toml:3:25: fill = \"50 %\": its kind does not have this key",
+            "test.toml:3:25: fill = \"50 %\": only the kind \"random-above\" has this key",
         ),
         (
             "preset = 'wired'\naqm = { kind = 'fq-codel', quantum = '1 B' }",
@@ -397,13 +397,11 @@ fn disciplines_have_their_defaults_and_parameters() {
             "{own}{{ kind = 'fq-codel', target = '1 ms', interval = '20 ms', quantum = '300 B', flows = 32 }}"
         )),
         Discipline::FqCoDel(FqCoDelConfig {
-            codel: CoDelConfig {
-                target: Duration::from_millis(1),
-                interval: Duration::from_millis(20),
-                ecn: false,
-            },
+            target: Duration::from_millis(1),
+            interval: Duration::from_millis(20),
+            ecn: false,
             flows: 32,
-            quantum: 300,
+            quantum: Bytes::new(300),
         })
     );
     assert_eq!(

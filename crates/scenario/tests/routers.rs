@@ -138,7 +138,7 @@ fn refusals() {
         ),
         (
             "router_support = { kind = 'none', overstate = 2 }",
-            "only a kind that grants rates has this",
+            "only the kinds \"quick-start\", \"rcp\", \"xcp\" have this",
         ),
         (
             "router_support = { kind = 'rcp', overstate = 0.5 }",
