@@ -146,7 +146,7 @@ fn refusals() {
         ),
         (
             "router_support = { alpha = '50 %' }",
-            "the router support needs kind",
+            "it needs a kind, one of none, quick-start, rcp, xcp",
         ),
         (
             "router_support = 3",
