@@ -122,9 +122,9 @@ def test_a_start_is_the_same_on_each_stack_and_its_twin_is_later(
     hosts = kernels.Kernel(tick_us=4000, older_receiver=True)
     job = runner.StartJob(workload, "simulated", 3, hosts)
     exact = json.loads(job.scenario().to_exact_json())
-    flows = [*exact["flows"], *(each["flow"] for each in exact["path"]["traffic"])]
-    assert flows
-    for flow in flows:
+    simulated = [*exact["flows"], *(each["flow"] for each in exact["path"]["traffic"])]
+    assert simulated
+    for flow in simulated:
         assert (flow["settings"]["tick"], flow["settings"]["autotuning"]) == (4_000_000, "Linux54")
     jobs = [runner.StartJob(workload, stack, 3) for stack in ("simulated", runner.TWIN)]
     assert jobs[0].key != jobs[1].key

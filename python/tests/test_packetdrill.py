@@ -81,11 +81,13 @@ def test_an_unknown_stack(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("right")
 def test_streams_on_both_stacks() -> None:
-    # Streams that never reach what the simulation does differently.
+    # Streams that never reach what the simulation does differently. Seed 1 of `ecn` does
+    # (docs/reference/evidence.md, "Streams").
     from slowstart._native import compare_stream
 
-    for profile in ("cubic", "reno", "nosack", "ecn", "small-mss"):
-        report = json.loads(compare_stream(profile, 1, False))
+    seeds = {"cubic": 400, "reno": 400, "nosack": 400, "ecn": 401, "small-mss": 401}
+    for profile, seed in seeds.items():
+        report = json.loads(compare_stream(profile, seed, False))
         assert report["identical"], report
         assert report["events"] > 10
 
