@@ -240,11 +240,7 @@ impl Scenario {
 
     /// The same scenario with another name, and other names of its flows, by their present ones.
     #[pyo3(signature = (name = None, *, flows = BTreeMap::new()))]
-    fn with_names(
-        &self,
-        name: Option<String>,
-        flows: BTreeMap<String, String>,
-    ) -> PyResult<Self> {
+    fn with_names(&self, name: Option<String>, flows: BTreeMap<String, String>) -> PyResult<Self> {
         self.has_flows(flows.keys())?;
         let mut changed = (*self.inner).clone();
         if let Some(name) = name {
