@@ -228,5 +228,10 @@ fn what_is_not_supported_is_refused() {
     );
     let mut plain = scenario("cubic", "5 MB", "413 packets", "");
     plain.flows[0].sack = false;
-    assert!(check(&plain, stack("noq"), None).is_err());
+    let error = check(&plain, stack("noq"), None).expect_err("a key of TCP");
+    assert_eq!(
+        error.to_string(),
+        "flow `cubic+hystart`: `sack` is not supported on QUIC stacks: QUIC acknowledges ranges of \
+         packets"
+    );
 }
