@@ -421,7 +421,11 @@ fn the_reference_has_the_tables_of_the_code() {
     let networks = std::fs::read_dir(reference().join("networks")).expect("a folder");
     let pages = networks.map(|entry| entry.expect("an entry").path());
     let mut whole = String::new();
-    let others = ["scenario.md", "../guides/real-kernel.md", "../guides/quic-stacks.md"];
+    let others = [
+        "scenario.md",
+        "../guides/real-kernel.md",
+        "../guides/quic-stacks.md",
+    ];
     let others = others.map(|page| reference().join(page));
     for page in pages.chain(others) {
         let text = std::fs::read_to_string(&page).expect("a page");
