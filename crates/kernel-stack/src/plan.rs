@@ -194,7 +194,7 @@ fn plan_flow(
         ));
     }
     let algorithm = flow.algorithm.to_string();
-    if flow.algorithm.knows_path() {
+    if flow.algorithm.needs().known_path {
         return refuse(format!(
             "flow `{name}`: `{algorithm}` needs the simulator's knowledge of the path, so only the \
              simulator can run it"

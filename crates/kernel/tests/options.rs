@@ -2,11 +2,20 @@
 //!
 //! A new option fails here only if no value of it is known (`testing::options`), or if a program
 //! declares it and is loaded without it.
+//!
+//! The table of the guide to the real kernel is made from the declarations:
+//! `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-kernel --test options` writes it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
 
 use congestion::{Algorithm, PartKind};
 use kernel::offered::{Values, known, refusal, values, with_part};
 use kernel::{BUILT_IN, CONTROLS, Control, Wanted, offered::Offered};
+use tables::Held;
 use testing::options::{Changed, changed};
+use testing::page::settle_part;
 
 fn all() -> Vec<Offered<'static>> {
     let own = BUILT_IN.iter().map(|(ours, _)| Offered::plain(ours));
@@ -105,4 +114,47 @@ fn each_declared_option_exists() {
             assert_ne!(values(&same, part, option), Values::Default, "{}", held.key);
         }
     }
+}
+
+/// The algorithms with their names in the kernel, and how the programs implement each option.
+fn table() -> String {
+    let mut out = String::from("| algorithm | TCP_CONGESTION | options |\n| --- | --- | --- |\n");
+    for (algorithm, name) in BUILT_IN {
+        let _ = writeln!(out, "| `{algorithm}` | `{name}` | none |");
+    }
+    let mut all: BTreeMap<(&str, &str), &Held> = BTreeMap::new();
+    for control in CONTROLS {
+        let own = Algorithm::parse(control.algorithm).expect(control.algorithm);
+        let parts: Vec<&str> = own.parts().map(|part| part.info.name).collect();
+        for held in control.options {
+            all.insert((parts[1], held.key), held);
+        }
+        let options: Vec<String> = control
+            .options
+            .iter()
+            .map(|held| format!("`{}`", held.key))
+            .collect();
+        let options = match options.is_empty() {
+            true => "none".to_owned(),
+            false => options.join(", "),
+        };
+        let _ = writeln!(out, "| `{own}` | `{}` | {options} |", control.name);
+    }
+    out.push_str("\n| start-up | option | values | how |\n| --- | --- | --- | --- |\n");
+    for ((part, option), held) in all {
+        let words: Vec<String> = held.words.iter().map(|word| format!("`{word}`")).collect();
+        let values = match words.is_empty() {
+            true => "all".to_owned(),
+            false => words.join(", "),
+        };
+        let how = held.how;
+        let _ = writeln!(out, "| `{part}` | `{option}` | {values} | {how} |");
+    }
+    out
+}
+
+#[test]
+fn the_guide_lists_the_algorithms_of_the_kernel() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/real-kernel.md");
+    settle_part(&guide, "algorithms of the kernel", &table());
 }

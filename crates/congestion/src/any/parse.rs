@@ -246,19 +246,6 @@ impl Algorithm {
         )
     }
 
-    /// Whether it needs a simulator's knowledge of the path, so that no real transport can run it.
-    #[must_use]
-    pub const fn knows_path(&self) -> bool {
-        matches!(
-            self.parts,
-            Parts::Classic {
-                startup: StartupConfig::Oracle(_),
-                foreign: None,
-                ..
-            }
-        )
-    }
-
     /// The congestion control of a new connection.
     #[must_use]
     pub fn build(&self, context: BuildContext) -> AnyCongestionControl {

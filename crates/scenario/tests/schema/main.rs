@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use scenario::stacks::STACKS;
 use scenario::{KnownTraffic, PRESETS, PathModel, known_tables, models, supports};
 use tables::{Key, Kind, Table, Usual, Variant};
+use testing::page::settle;
 
 use json::{Json, List, Object, Raw, defined, number, text, words};
 use words::{default, line, range};
@@ -386,23 +387,6 @@ fn with_tables(text: &str) -> String {
 
 fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
-}
-
-/// Compares a file with its expected content, or writes it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the environment says whether the pages are written"
-)]
-fn settle(file: &Path, made: &str) {
-    if std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|mode| mode == "write") {
-        std::fs::write(file, made).expect("a page can be written");
-    }
-    let found = std::fs::read_to_string(file).expect("a page");
-    assert!(
-        found == made,
-        "{} is not what the code says; write it with SLOWSTART_SNAPSHOT=write",
-        file.display()
-    );
 }
 
 #[test]
