@@ -12,6 +12,7 @@ from slowstart.commands import options as command_options
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import Quick, RunOptions  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 from slowstart.fidelity import STUDY
 from slowstart.report.progress import Meter
 
@@ -88,6 +89,7 @@ def study(
     if name is None:
         _list(options)
         return 0
+    need_report("slowstart study NAME")
     chosen = any((options.stack, options.force, options.switch_hystart, traces))
     if name == STUDY:
         if chosen or only or options.threads or calibrate:
