@@ -14,7 +14,7 @@ FLOORS = (
     # What needs no other module, and the rooms' own names.
     ("_native", "analysis", "commands", "fidelity", "figures", "report", "store"),
     ("_version", "errors", "stats", "startup", "figures.colors", "figures.stacking"),
-    ("figure_style", "labels", "figures.theme"),
+    ("extras", "figure_style", "labels", "figures.theme"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
     ("running", "traces"),
     ("planning", "busy", "store.shipped", "store.exports", "store.archive", "store.runs"),

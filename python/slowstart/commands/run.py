@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart import extras
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import ReportOptions, Stack
 from slowstart.errors import InputError
@@ -14,6 +15,8 @@ from slowstart.labels import canonical, labelled, meanings, names, split
 from slowstart.running import compare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slowstart._native import Scenario
     from slowstart.commands.execution import How
     from slowstart.figure_style import Look
@@ -173,9 +176,12 @@ def compare_paths(
     sized = amount is not None
     options.check_cost(kernel=how.kernel, sized=sized, remedy="give --size, not --duration")
     plan = _plan(paths, algorithms, amount, duration, settings, how, options)
+    remarks = []
     if not algorithm:
-        words = "These are the default algorithms; choose others with -a."
-        plan = replace(plan, remarks=(words,))
+        remarks.append("These are the default algorithms; choose others with -a.")
+    if extras.missing():
+        remarks.append(f"For a report with figures (-o DIR): {extras.INSTALL}")
+    plan = replace(plan, remarks=remarks)
     _make(plan, how, options, look)
 
 
@@ -287,7 +293,6 @@ def run_file(
     """Run a scenario file, or a scenario that ships with slowstart."""
     from slowstart.commands import execution
     from slowstart.planning import Plan, once, remark_once
-    from slowstart.report.exits import has_bottleneck, ideals
     from slowstart.store import shipped
 
     if options.traces and options.output is None:
@@ -304,14 +309,22 @@ def run_file(
         notes = [*remark_once(fixed, scenario.runs), *notes]
     sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
     options.check_cost(kernel=how.kernel, sized=sized, remedy="give a flow of the file a size")
-    if options.cost and not has_bottleneck(scenario.resolved["path"]):
-        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    with_oracle = _ideal_exits(chosen[0]) if options.cost else None
     plan = Plan(
         chosen,
         report=options.report,
         traces=options.traces,
         kernel=how.kernel,
-        with_oracle=(lambda _: ideals(chosen[0])) if options.cost else None,
+        with_oracle=with_oracle,
         notes=notes,
     )
     _make(plan, how, options, look)
+
+
+def _ideal_exits(scenario: Scenario) -> Callable[[str | None], list[Scenario]]:
+    """Makes the scenario with ideal exits, for ``--cost``."""
+    from slowstart.report.exits import has_bottleneck, ideals
+
+    if not has_bottleneck(scenario.resolved["path"]):
+        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    return lambda _: ideals(scenario)

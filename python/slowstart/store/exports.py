@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +66,7 @@ def of_traces(folder: Path, run: int) -> list[Series]:
     Raises:
         InputError: The folder has no traces, or not of this run.
     """
+    need_report("a result folder")
     import polars as pl
 
     file = folder / TRACES
