@@ -53,9 +53,7 @@ def status(algorithms: Sequence[str], *, as_json: bool) -> None:
     for control in document["controls"]:
         loaded = "yes" if control["loaded"] else "no"
         options = ", ".join(control["options"])
-        controls.add_row(
-            control["name"], loaded, control["algorithm"], options, control["summary"]
-        )
+        controls.add_row(control["name"], loaded, control["algorithm"], options, control["summary"])
     console = tables.console()
     console.print(needs)
     console.print(controls)
