@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slowstart._native import check_stacks, run_stacks, stacks
+from slowstart import stacks
+from slowstart._native import check_stacks, run_stacks
 from slowstart.commands.execution import How
 from slowstart.commands.options import Stack
 from slowstart.errors import InputError
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from slowstart._native import Result, Scenario
 
 _KERNELS = (Stack.LINUX.value, Stack.LINUX_VM.value)
-_PLACEHOLDER = "cubic"
-"""The algorithm of a scenario whose flows have a stack's own controller."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +48,14 @@ class Stacks(How):
         )
 
 
-def chosen(given: Sequence[str]) -> tuple[Stack | None, list[str]]:
+def chosen(given: list[str]) -> tuple[Stack | None, list[str]]:
     """The stack of a comparison that has one of :class:`Stack`; or those of one in virtual time.
 
     Raises:
         InputError: A stack is unknown or given twice, or a kernel stands beside others.
     """
-    known = [each["name"] for each in stacks()]
-    for name in given:
-        if name not in (*Stack, *known):
-            every = ", ".join([*(each.value for each in Stack), *known])
-            raise InputError(f"unknown stack {name}: there are {every}")
-        if given.count(name) > 1:
-            raise InputError(f"the stack {name} is given twice")
-    if len(given) == 1 and given[0] not in known:
+    stacks.check_names(given, _KERNELS)
+    if len(given) == 1 and given[0] in tuple(Stack):
         return Stack(given[0]), []
     for name in given:
         if name in _KERNELS:
@@ -71,14 +64,6 @@ def chosen(given: Sequence[str]) -> tuple[Stack | None, list[str]]:
                 "runs in virtual time over the same links"
             )
     return None, list(given)
-
-
-def own_name(stack: str, algorithm: str) -> str:
-    """``own`` with the name of the controller that it stands for."""
-    if algorithm != "own":
-        return algorithm
-    first = next((each["own"][0][0] for each in stacks() if each["name"] == stack), None)
-    return algorithm if first is None else f"own:{first}"
 
 
 def scenarios_of(
@@ -93,12 +78,12 @@ def scenarios_of(
     own: list[str | None] = []
     for path in paths:
         for algorithm, label in zip(*split(algorithms), strict=True):
-            is_own = algorithm == "own" or algorithm.startswith("own:")
+            is_own = stacks.is_own(algorithm)
             for stack in names:
                 if is_own and stack == Stack.SIMULATED.value and len(names) > 1:
                     continue  # the simulated TCP has none
-                (scenario,) = compare([path], [_PLACEHOLDER if is_own else algorithm], **settings)  # type: ignore[arg-type]
-                name = label or (own_name(stack, algorithm) if is_own else scenario.flows[0])
+                (scenario,) = compare([path], [stacks.placeholder(algorithm)], **settings)  # type: ignore[arg-type]
+                name = label or (stacks.own_name(stack, algorithm) if is_own else scenario.flows[0])
                 shown = f"{name}, {stack}" if len(names) > 1 else name
                 present = dict.fromkeys(scenario.flows, shown)
                 made.append(scenario.with_names(flows=present))

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slowstart import quantities
 from slowstart._native import run_batch
 from slowstart.studies.files import Node, Scalar, toml
-from slowstart.sweeps import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

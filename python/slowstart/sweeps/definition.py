@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import labels
+from slowstart import labels, quantities
 from slowstart._native import Scenario, parse_toml, run_batch
 from slowstart.errors import InputError
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import merge, put
-from slowstart.sweeps import quantities
 from slowstart.sweeps.axes import MOST, Axis, Span, column, latin, name_of, read_axis
 from slowstart.sweeps.expressions import Expression
 
