@@ -214,7 +214,7 @@ def test_every_kind_of_rule_reads_a_value_with_its_unit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
-        ('name = "slow"', 'name = "wired"', '15: "wired" is also the case in line 3'),
+        ('name = "slow"', 'name = "wired"', '15: "wired" is also the name of the case in line 3'),
         ("completes", "completed", "8: unknown key completed; did you mean completes?"),
         ('"1.5 s"', '"1.5 MB"', '11: completion_within: expected a value such as "1.5 s"'),
         ('"1.5 s"', "1.5", '11: completion_within: expected a value such as "1.5 s"'),
