@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+from slowstart._native import Scenario
 from slowstart._native import stacks as quic_stacks
 from slowstart.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SIMULATED = "simulated"
 PLACEHOLDER = "cubic"
 """The algorithm of a scenario whose flows have a stack's own controller."""
+_STACK = re.compile(r'^"?stack"? = "([^"]*)"\n', re.MULTILINE)
+_OWN = re.compile(r'("?algorithm"? = )"(own(?::[^"]*)?)"')
+_ALGORITHM = re.compile(r'"?algorithm"? = "([^"]*)"')
 
 
 def known() -> list[str]:
@@ -33,7 +43,7 @@ def own_name(stack: str, algorithm: str) -> str:
     return algorithm if first is None else f"own:{first}"
 
 
-def check_names(given: list[str], more: tuple[str, ...] = ()) -> None:
+def check_names(given: Sequence[str], more: tuple[str, ...] = ()) -> None:
     """Rejects a stack that is unknown or given twice; ``more`` are known, too.
 
     Raises:
@@ -43,5 +53,36 @@ def check_names(given: list[str], more: tuple[str, ...] = ()) -> None:
     for name in given:
         if name not in every:
             raise InputError(f"unknown stack {name}: there are {', '.join(every)}")
-        if given.count(name) > 1:
+        if list(given).count(name) > 1:
             raise InputError(f"the stack {name} is given twice")
+
+
+def placed(scenario: Scenario, stack: str, algorithm: str | None = None) -> Scenario:
+    """The scenario on a stack; if ``algorithm`` is the stack's own, all flows have it.
+
+    Raises:
+        InputError: The stack does not support it.
+    """
+    if algorithm is None or not is_own(algorithm):
+        return scenario.on(stack, scenario.own if stack == scenario.stack else None)
+    names = dict.fromkeys(scenario.flows, own_name(stack, algorithm))
+    return scenario.on(stack, algorithm).with_names(flows=names)
+
+
+def read(text: str, *, name: str = "text", folder: str = "") -> Scenario:
+    """The scenario of a text that a program wrote, in which ``stack`` names the stack.
+
+    Its ``algorithm`` may be ``own`` or ``own:bbr``, then of all flows.
+
+    Raises:
+        InputError: The scenario is wrong, or the stack does not support it.
+    """
+    stack = _STACK.search(text)
+    own = dict.fromkeys(each[1] for each in _OWN.findall(text))
+    if stack is None and not own:
+        return Scenario.from_toml(text, name=name, folder=folder)
+    if own and len(dict.fromkeys(_ALGORITHM.findall(text))) > 1:
+        raise InputError(f"{next(iter(own))}: either all flows have it or none")
+    plain = _OWN.sub(rf'\1"{PLACEHOLDER}"', _STACK.sub("\n", text))
+    made = Scenario.from_toml(plain, name=name, folder=folder)
+    return placed(made, stack[1] if stack else SIMULATED, next(iter(own), None))

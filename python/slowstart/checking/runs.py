@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slowstart import running, stacks
-from slowstart._native import Scenario, check_stacks, paths, run_stacks
+from slowstart._native import Scenario, paths, run_batch
 from slowstart._version import __version__
 from slowstart.checking.rules import KERNEL, OF_PATH
 from slowstart.errors import InputError
@@ -37,8 +37,6 @@ class Job:
     stack: str
     algorithm: str
     """What the output calls it."""
-    own: str | None
-    """The stack's own controller that all flows have."""
     scenario: Scenario
     tested: tuple[str, ...]
     """The names of the flows that the rules judge."""
@@ -48,7 +46,7 @@ class Job:
         """A hash of the scenario, its runs and its seed, whatever the algorithm under test."""
         same = self.scenario.with_algorithms(dict.fromkeys(self.tested, stacks.PLACEHOLDER))
         flows = {name: f"flow {number}" for number, name in enumerate(self.tested)}
-        same = same.with_names(self.case.name, flows=flows)
+        same = same.with_names(self.case.name, flows=flows).on(stacks.SIMULATED)
         resolved = self.scenario.resolved
         text = json.dumps([same.definition(), resolved["runs"], resolved["seed"]])
         return hashlib.sha256(text.encode()).hexdigest()
@@ -103,29 +101,30 @@ def _job(suite: Suite, case: Case, stack: str, algorithm: str | None, label: str
         if key == "scenario" and within is not None:
             made, tested = _with_algorithm(made, tested, within)
         made = made.with_runs(runs=case.runs, seed=case.seed)
-        if stack == stacks.SIMULATED and not made.is_random:
-            made = made.with_runs(runs=1)  # the others would be equal
         if is_own and set(tested) != set(made.flows):
             raise InputError(f"{algorithm}: either all flows have it or none, but there are others")
-        own = algorithm if is_own else None
-        if stack == KERNEL:
-            if own:
-                raise InputError(f"{own}: {stack} has no controllers of its own")
-            running.check_stack([made], stack, switch_hystart=False)
+        if stack != KERNEL:
+            flows = made.flows
+            made = stacks.placed(made, stack, algorithm if is_own else None)
+            tested = [made.flows[flows.index(name)] for name in tested]
+        elif is_own:
+            raise InputError(f"{algorithm}: {stack} has no controllers of its own")
         else:
-            check_stacks([made], [stack], [own])
+            running.check_stack([made], stack, switch_hystart=False)
     except InputError as error:
         text = str(error)
         if text.startswith(f"{suite.file}:"):
             raise InputError(_PLACE.sub(r"\1: ", text, count=1)) from error
         raise node.refuse(f"{case.name}: {text}", key) from error
+    if not made.is_random:
+        made = made.with_runs(runs=1)  # the others would be equal
     if label is not None:
         shown = label
     elif algorithm is None:
         shown = ", ".join(tested)
     else:
         shown = stacks.own_name(stack, algorithm) if is_own else canonical(algorithm)
-    return Job(case, stack, shown, own, made, tuple(tested))
+    return Job(case, stack, shown, made, tuple(dict.fromkeys(tested)))
 
 
 def _of_path(suite: Suite, case: Case, algorithm: str) -> Scenario:
@@ -211,10 +210,8 @@ def execute(
     found: dict[int, Outcome] = {}
     done = 0
     if virtual:
-        result = run_stacks(
+        result = run_batch(
             [job.scenario for job in virtual],
-            [job.stack for job in virtual],
-            [job.own for job in virtual],
             threads=threads,
             progress=lambda made, _: progress(made, total),
         )
