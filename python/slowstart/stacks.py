@@ -69,6 +69,16 @@ def placed(scenario: Scenario, stack: str, algorithm: str | None = None) -> Scen
     return scenario.on(stack, algorithm).with_names(flows=names)
 
 
+def is_named(text: str) -> bool:
+    """Whether the text of :func:`read` names a stack, or a controller of one."""
+    return _STACK.search(text) is not None or _OWN.search(text) is not None
+
+
+def plain(text: str) -> str:
+    """The text of :func:`read` as a scenario file has it, without its stack."""
+    return _OWN.sub(rf'\1"{PLACEHOLDER}"', _STACK.sub("\n", text))
+
+
 def read(text: str, *, name: str = "text", folder: str = "") -> Scenario:
     """The scenario of a text that a program wrote, in which ``stack`` names the stack.
 
@@ -79,10 +89,11 @@ def read(text: str, *, name: str = "text", folder: str = "") -> Scenario:
     """
     stack = _STACK.search(text)
     own = dict.fromkeys(each[1] for each in _OWN.findall(text))
-    if stack is None and not own:
-        return Scenario.from_toml(text, name=name, folder=folder)
     if own and len(dict.fromkeys(_ALGORITHM.findall(text))) > 1:
         raise InputError(f"{next(iter(own))}: either all flows have it or none")
-    plain = _OWN.sub(rf'\1"{PLACEHOLDER}"', _STACK.sub("\n", text))
-    made = Scenario.from_toml(plain, name=name, folder=folder)
+    made = Scenario.from_toml(plain(text), name=name, folder=folder)
+    if stack is not None:
+        check_names([stack[1]])
+    elif not own:
+        return made
     return placed(made, stack[1] if stack else SIMULATED, next(iter(own), None))

@@ -13,6 +13,7 @@ from slowstart import InputError, Scenario
 from slowstart import stacks as stacks_module
 from slowstart._native import refusal, stacks
 from slowstart.commands.cli import invoke
+from slowstart.evaluation import kernel, table
 
 PATH = ["compare", "wired", "--size", "1 MB", "--quiet"]
 
@@ -191,3 +192,52 @@ def test_a_text_of_a_program_names_its_stack() -> None:
     two = text.replace("]", ', {algorithm = "reno", size = "1 MB"}]')
     with pytest.raises(InputError, match="either all flows have it or none"):
         stacks_module.read(two)
+
+
+def test_a_sweep_takes_stacks(tmp_path: Path) -> None:
+    definition = {
+        "scenario": {
+            "path": {"rate": "50 Mbit/s", "rtt": "100 ms"},
+            "flow": [{"size": "200 kB"}],
+        },
+        "grid": {"stack": ["quinn", "noq"], "flow.algorithm": ["cubic+search", "own:newreno"]},
+    }
+    rows = slowstart.sweep(definition, folder=tmp_path / "sweep").table
+    assert rows.select("stack", "name", "algorithm", "completed").rows() == [
+        ("quinn", "cubic+search", "cubic+search", True),
+        ("quinn", "own:newreno", "own:newreno", True),
+        ("noq", "cubic+search", "cubic+search", True),
+        ("noq", "own:newreno", "own:newreno", True),
+    ]
+
+
+def test_the_option_of_sweep_sets_the_stack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(
+        '[scenario]\npath.preset = "wired"\nflow = [{ algorithm = "cubic+search" }]\n'
+        '[grid]\n"flow.size" = ["100 kB", "200 kB"]\n'
+    )
+    folder = tmp_path / "out"
+    words = ["sweep", str(file), "-q"]
+    assert invoke([*words, "-o", str(folder), "--stack", "quinn"]) == 0
+    found = polars.read_parquet(folder / "flows.parquet")
+    assert found["stack"].to_list() == ["quinn", "quinn"]
+    capsys.readouterr()
+    # The command that repeats a run names the stack.
+    assert invoke(["sweep", "show", found["key"][0], str(folder)]) == 0
+    assert capsys.readouterr().out.endswith("--seed 1 -n 1 --stack quinn\n")
+    assert invoke([*words, "-o", str(tmp_path / "other"), "--stack", "bsd"]) == 2
+    assert "unknown stack bsd" in capsys.readouterr().err
+
+
+def test_the_scorecard_asks_a_stack_what_it_supports() -> None:
+    cells, refused = kernel.cells_of_quic(
+        table.read(), ["cubic+search", "cubic+jump-start"], "quinn", quick=True
+    )
+    assert {each.job.scenario.stack for each in cells} == {"quinn"}
+    # Some rows compare with flows of their own.
+    assert {each.algorithm for each in cells} == {None, "cubic+search"}
+    assert refused["cubic+jump-start"].endswith(": cubic+jump-start needs it")
+    assert "background traffic" in refused["the scenario web"]

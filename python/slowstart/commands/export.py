@@ -137,9 +137,7 @@ def export(
 def _placed(scenario: Scenario, form: Format, stack: str, algorithm: str | None) -> Scenario:
     stacks.check_names([stack])
     if algorithm is not None and not stacks.is_own(algorithm):
-        raise InputError(
-            f"-a {algorithm}: a file has its own algorithms; -a takes own or own:NAME"
-        )
+        raise InputError(f"-a {algorithm}: a file has its own algorithms; -a takes own or own:NAME")
     if form in _PACKETS and stack != stacks.SIMULATED:
         raise InputError(
             f"--format {form.value} has segments of TCP: leave out --stack {stack}, or choose qlog"

@@ -81,7 +81,7 @@ class Axis:
 def _measured() -> frozenset[str]:
     """The columns that no swept key may replace: it does replace names that the runs write out."""
     columns = run_batch([]).flows().column_names
-    return frozenset({*columns, "key"} - {"algorithm", "path", "name"})
+    return frozenset({*columns, "key"} - {"algorithm", "path", "name", "stack"})
 
 
 def column(key: str, name: str, unit: str) -> str:
