@@ -42,9 +42,10 @@ FLOORS = (
     # The framework of studies.
     ("studies.files", "studies.grid", "studies.estimates", "studies.analysis"),
     ("studies.catalogue", "studies.bands", "studies.store", "studies.calibration"),
+    ("studies.readings",),
     ("studies.plan",),
     ("studies.measures",),
-    ("studies.evidence", "studies.drawings"),
+    ("studies.evidence", "studies.drawings", "studies.seals"),
     ("studies.claims",),
     ("studies.headline",),
     ("studies.study",),
