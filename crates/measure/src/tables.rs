@@ -154,6 +154,14 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         "exit_cwnd_bytes",
         flows().map(|flow| flow.slow_start_exit.as_ref().map(|exit| exit.cwnd_bytes)),
     );
+    table.count(
+        "exit_cwnd_packets",
+        flows().map(|flow| {
+            flow.slow_start_exit
+                .as_ref()
+                .and_then(|exit| exit.cwnd_packets)
+        }),
+    );
     table.maybe_text(
         "exit_reason",
         flows().map(|flow| {

@@ -17,10 +17,11 @@ use measure::tables::{self, TableFile};
 use measure::{Overview, RunResult, Tally};
 use pyo3::prelude::*;
 use scenario::Scenario as Resolved;
-use simulator::{Job, RunOptions};
+use simulator::RunOptions;
 
 use crate::attend::attend;
-use crate::batch::threads_of;
+use crate::batch::{jobs_of, stacks_of, threads_of};
+use crate::quic::{Job, On};
 use crate::results::{Table, scenarios_json};
 use crate::scenarios::{Scenario, runs_of};
 use crate::{VERSION, errors, startups};
@@ -77,6 +78,7 @@ pub fn run_to_files(
     runs: Option<u32>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(Table, String)> {
+    let on = stacks_of(&scenarios);
     let (scenarios, counts) = runs_of(&scenarios, runs);
     let total = counts.iter().sum();
     let threads = threads_of(&scenarios, threads, total)?;
@@ -111,7 +113,7 @@ pub fn run_to_files(
                 }
                 written
             });
-            let simulated = simulate(&scenarios, &counts, threads, &cancel, &done, &parts);
+            let simulated = simulate(&scenarios, &on, &counts, threads, &cancel, &done, &parts);
             drop(parts);
             // A failure of the writer also stops the simulation, so it comes first.
             let overview = writer.join().unwrap_or_else(|panic| {
@@ -129,6 +131,7 @@ pub fn run_to_files(
 /// Simulates all runs part by part, in order, and passes each part on.
 fn simulate(
     scenarios: &[Arc<Resolved>],
+    on: &[On],
     counts: &[usize],
     threads: usize,
     cancel: &AtomicBool,
@@ -136,22 +139,19 @@ fn simulate(
     parts: &SyncSender<Part>,
 ) -> Fallible<()> {
     let mut before = 0;
-    for (scenario, &count) in scenarios.iter().zip(counts) {
+    for ((scenario, on), &count) in scenarios.iter().zip(on).zip(counts) {
         let limit_s = scenario.time_limit.as_secs_f64();
         let part = (PART_FLOWS / scenario.flows.len().max(1)).max(PART_RUNS);
         for begin in (0..count).step_by(part) {
             let numbers = begin..count.min(begin + part);
-            let jobs: Vec<Job> = numbers
-                .map(|run| Job {
-                    scenario: Arc::clone(scenario),
-                    run: run as u32,
-                })
-                .collect();
+            let numbers = numbers.start as u32..numbers.end as u32;
+            let jobs: Vec<Job> = jobs_of(scenario, on, numbers).collect();
             let count_done = |so_far| {
                 done.fetch_max(before + so_far, Ordering::Relaxed);
             };
             let options = RunOptions::default();
-            let outputs = simulator::run_all(&jobs, &options, threads, cancel, &count_done)?;
+            let execute = |job: &Job| job.execute(&options, cancel);
+            let outputs = simulator::run_each(&jobs, threads, &count_done, &execute)?;
             before += outputs.len();
             let results = outputs.into_iter().map(|output| output.result).collect();
             if parts.send((limit_s, results)).is_err() {
