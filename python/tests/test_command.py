@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -14,16 +15,14 @@ from conftest import Command, stop_at_once
 from rich.console import Console
 from typer.testing import CliRunner
 
-from slowstart.commands.cli import COMMANDS, invoke, program
+from slowstart.commands.cli import COMMANDS, GROUPS, invoke, program
 from slowstart.report import tables
 
 LIBRARIES = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "scipy")
 HEAVY = (*LIBRARIES, "rich.table")
 
 
-@pytest.mark.parametrize(
-    "words", [[], ["compare"], ["run"], ["emulate"], ["conformance"], ["list"]]
-)
+@pytest.mark.parametrize("words", [[], *([each] for each in (*COMMANDS, *GROUPS))])
 def test_help_has_examples(words: list[str]) -> None:
     result = CliRunner().invoke(program(), [*words, "--help"])
     assert result.exit_code == 0
@@ -61,10 +60,28 @@ def test_a_command_imports_no_other() -> None:
     assert loaded & {module for module, _, _ in COMMANDS.values()} == {"cli"}
 
 
-def test_without_arguments_it_shows_help(command: Command) -> None:
+def test_without_arguments_it_names_three_things_to_try(command: Command) -> None:
     done = command()
-    assert done.returncode == 0
-    assert done.stdout.startswith("Usage: slowstart")
+    assert (done.returncode, done.stderr) == (0, "")
+    tried = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  slow")]
+    assert tried == ["compare", "analyze", "list"]
+    assert set(tried) <= set(COMMANDS)
+    assert "slowstart --help" in done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_and_options(shell: str) -> None:
+    words = {"bash": ("COMP_WORDS", "slowstart comp"), "zsh": ("_TYPER_COMPLETE_ARGS",
+             "slowstart comp"), "fish": ("_TYPER_COMPLETE_ARGS", "slowstart comp")}  # fmt: skip
+    name, given = words[shell]
+    environment = {**os.environ, "_SLOWSTART_COMPLETE": f"complete_{shell}", name: given,
+                   "COMP_CWORD": "1", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}  # fmt: skip
+    code = "import sys; sys.argv = ['slowstart']; from slowstart.commands.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "compare" in done.stdout, done
+    assert "evaluate" not in done.stdout
 
 
 def test_version(command: Command) -> None:

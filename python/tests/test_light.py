@@ -18,6 +18,15 @@ ROOT = Path(__file__).parents[2]
 SCENARIO = str(ROOT / "scenarios/two-flows.toml")
 SWEEP = str(ROOT / "scenarios/sweeps/sweep.toml")
 SMALL = ("compare", "wired", "-a", "cubic", "--size", "100kB")
+RULES = """
+algorithm = "cubic"
+[[case]]
+name = "clean"
+path = "wired"
+size = "100 kB"
+[case.rules]
+loss_at_most = "0 %"
+"""
 
 # Commands that need no library of the extra, and a part of their output.
 WORKS = (
@@ -33,6 +42,7 @@ WORKS = (
     (("packetdrill", str(ROOT / "conformance/packetdrill/slow-start.pkt")), "passed"),
     (("conformance", str(ROOT / "conformance/hystart++-exit.vec")), "as expected"),
     (("list",), "cubic"),
+    (("check", "rules.toml"), "1 passed"),
     (("study",), "search-thesis"),
     (("traces",), "Folder of traces"),
     (("--help",), "compare"),
@@ -72,6 +82,7 @@ def without_extra(folder: Path, *words: str) -> subprocess.CompletedProcess[str]
 def test_it_works_without_the_extra(tmp_path: Path, words: tuple[str, ...], shown: str) -> None:
     if words[0] == "analyze":
         assert without_extra(tmp_path, "export", SCENARIO, "-o", words[1]).returncode == 0
+    (tmp_path / "rules.toml").write_text(RULES)
     done = without_extra(tmp_path, *words)
     assert done.returncode == 0, done.stderr
     assert shown in done.stdout

@@ -48,6 +48,17 @@ Examples:
   slowstart list algorithms
 """
 
+FIRST = """\
+slowstart measures how a transport sender finds the capacity of an unknown path.
+
+Three things to try:
+  slowstart compare geo lte       four start-ups over a satellite and an LTE link
+  slowstart analyze flow.pcapng   when and why slow start ended in your own capture
+  slowstart list                  the algorithms, paths, networks and studies
+
+All commands: slowstart --help.  Completion of words: slowstart --install-completion
+"""
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -62,7 +73,7 @@ def _options(
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
-        sys.stdout.write(context.get_help() + "\n")
+        sys.stdout.write(FIRST)
 
 
 def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
