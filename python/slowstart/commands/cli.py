@@ -40,6 +40,7 @@ Examples:
   slowstart study suss-testbed --quick
   slowstart conformance conformance
   slowstart packetdrill conformance/packetdrill
+  slowstart check suite/startup --stack quinn -a own
   slowstart validate --quick
   slowstart kernel status
   slowstart analyze flow.pcapng
@@ -92,6 +93,7 @@ class Topic(str, Enum):
     PATHS = "paths"
     NETWORKS = "networks"
     SCENARIOS = "scenarios"
+    SUITES = "suites"
     STUDIES = "studies"
     STACKS = "stacks"
 
@@ -115,7 +117,7 @@ def _list(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the available algorithms, paths, networks, scenarios and studies."""
+    """List the available algorithms, paths, networks, scenarios, suites, studies and stacks."""
     from slowstart.commands import listing
 
     topics = [each.value for each in Topic] if topic is None else [topic.value]
@@ -298,6 +300,7 @@ def _emulate(
 COMMANDS = {
     "compare": ("run", "compare_paths", "COMPARE_EPILOG"),
     "run": ("run", "run_file", "RUN_EPILOG"),
+    "check": ("check", "check", "EPILOG"),
     "path": ("path", "look_at", "EPILOG"),
     "plot": ("plot", "plot", "EPILOG"),
     "analyze": ("analyze", "analyze", "EPILOG"),

@@ -64,6 +64,7 @@ Examples:
   slowstart run scenario.toml --cost
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
   slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
+  slowstart run scenario.toml --stack quinn -a own
 
 \b
 For many runs, write a Parquet file: one row for each flow of each run, in order. It takes
@@ -80,15 +81,6 @@ A scenario file defines the path, the flows, and the number of runs:
   size = "20 MB"
 """
 
-StackChoice = Annotated[
-    Stack,
-    typer.Option(
-        "--stack",
-        help="The TCP to run: the simulated one, in virtual time; the running kernel's over an "
-        "emulated path, in real time, one run at a time (root or /dev/net/tun); or a kernel in a "
-        "virtual machine, in virtual time and reproducible (see: slowstart vm).",
-    ),
-]
 StackChoices = Annotated[
     list[str] | None,
     typer.Option(
@@ -164,50 +156,26 @@ def compare_paths(
     }
     amount = SIZE if size is None and duration is None else size
     algorithms = algorithm or list(ALGORITHMS)
-    only, beside = stacks.chosen(options.stacks)
+    kind, beside = stacks.chosen(options.stacks)
     if options.traces and not options.report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
     look = options.look()
-    if only is None:
-        settings |= {"size": amount, "duration": duration}
-        execution.execute(*_beside(paths, algorithms, beside, settings, options), look)
-        return
-    how = execution.How(only, options)
+    how = execution.How(kind, options)
+    quic = [each for each in beside if each != Stack.SIMULATED.value]
     sized = amount is not None
-    options.check_cost(kernel=how.kernel, sized=sized, remedy="give --size, not --duration")
+    lacks_oracle = how.kernel or bool(quic)
+    options.check_cost(kernel=lacks_oracle, sized=sized, remedy="give --size, not --duration")
+    settings["stack"] = beside
     plan = _plan(paths, algorithms, amount, duration, settings, how, options)
     remarks = []
+    notes = [*plan.notes, *stacks.remarks(beside, pacing=pacing)]
+    plan = replace(plan, notes=notes)
     if not algorithm:
         remarks.append("These are the default algorithms; choose others with -a.")
     if extras.missing():
         remarks.append(f"For a report with figures (-o DIR): {extras.INSTALL}")
     plan = replace(plan, remarks=remarks)
     _make(plan, how, options, look)
-
-
-def _beside(
-    paths: list[str],
-    algorithms: list[str],
-    names: list[str],
-    settings: dict[str, Any],
-    options: ReportOptions,
-) -> tuple[Plan, How]:
-    """The plan of a comparison of stacks in virtual time."""
-    from slowstart.commands import stacks
-    from slowstart.planning import Plan
-
-    if options.files() or options.cost:
-        raise InputError("tables of QUIC stacks have no --cost and no Parquet file: use -o DIR")
-    scenarios, on, own = stacks.scenarios_of(paths, algorithms, names, settings)
-    # No additional simulations, hence `kernel`: they would be of the simulated TCP.
-    plan = Plan(
-        scenarios,
-        report=options.report,
-        traces=options.traces,
-        kernel=True,
-        notes=stacks.remarks(names, pacing=settings["pacing"]),
-    )
-    return plan, stacks.Stacks(Stack.SIMULATED, options, names=tuple(on), own=tuple(own))
 
 
 def _plan(
@@ -223,6 +191,7 @@ def _plan(
     from slowstart.planning import Plan, once, remark_once
 
     scenarios = compare(paths, algorithms, size=size, duration=duration, **settings)
+    only_simulated = settings["stack"] == [Stack.SIMULATED.value]
     compared = [each.resolved["flows"][0]["algorithm"] for each in scenarios[: len(algorithms)]]
     fixed: list[str] = []
     if not how.kernel:
@@ -238,8 +207,8 @@ def _plan(
 
         return at_size(smaller, list(dict.fromkeys(map(ideal, compared))))
 
-    has_ideal = (options.cost or options.report) and size and not how.kernel
-    labels = names(compared, split(algorithms)[1])
+    has_ideal = (options.cost or options.report) and size and not how.kernel and only_simulated
+    labels = names(compared, split(algorithms)[1]) if only_simulated else {}
     return Plan(
         scenarios,
         report=options.report,
@@ -268,7 +237,7 @@ def _make(plan: Plan, how: How, options: ReportOptions, look: Look) -> None:
         typer.Option("-n", "--runs", metavar="N", help="Number of runs, instead of the file's.",
                      show_default=False),
     ],
-    stack=(StackChoice, Stack.SIMULATED),
+    stack=StackChoices,
 )  # fmt: skip
 def run_file(
     file: Annotated[
@@ -280,7 +249,8 @@ def run_file(
         str | None,
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
                      help="With the name of a scenario: the algorithm under test, if you like with "
-                     "a label (LABEL=ALG)."),
+                     "a label (LABEL=ALG). On a QUIC stack own, or own:bbr: all flows have the "
+                     "stack's own controller."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -291,24 +261,31 @@ def run_file(
     options: ReportOptions,
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
-    from slowstart.commands import execution
+    from slowstart.commands import execution, stacks
     from slowstart.planning import Plan, once, remark_once
+    from slowstart.stacks import is_own, placed
     from slowstart.store import shipped
 
     if options.traces and options.output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
+    kind, (stack, *others) = stacks.chosen(options.stacks)
+    if others:
+        raise InputError("a scenario runs on one stack: name one with --stack")
     (tested,), given = ([None], [None]) if algorithm is None else split([algorithm])
-    scenario = shipped.load(file, tested).with_runs(runs=options.runs, seed=seed)
-    shown = {} if tested is None else names([canonical(tested)], given)
+    own = tested if tested is not None and is_own(tested) else None
+    scenario = shipped.load(file, None if own else tested).with_runs(runs=options.runs, seed=seed)
+    shown = {} if tested is None or own else names([canonical(tested)], given)
     (scenario,) = labelled([scenario], shown)
-    how = execution.How(Stack(options.stacks[0]), options)
+    scenario = placed(scenario, stack, own)
+    how = execution.How(kind, options)
     look = options.look()
     chosen, notes = [scenario], meanings(shown)
     if not how.kernel:
         chosen, fixed = once(chosen)
-        notes = [*remark_once(fixed, scenario.runs), *notes]
+        notes = [*remark_once(fixed, scenario.runs), *notes, *stacks.remarks([stack], pacing=True)]
     sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
-    options.check_cost(kernel=how.kernel, sized=sized, remedy="give a flow of the file a size")
+    lacks_oracle = how.kernel or stack != Stack.SIMULATED.value
+    options.check_cost(kernel=lacks_oracle, sized=sized, remedy="give a flow of the file a size")
     with_oracle = _ideal_exits(chosen[0]) if options.cost else None
     plan = Plan(
         chosen,
