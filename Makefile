@@ -8,6 +8,7 @@
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
 #   make wheel [PGO=yes|no]           build the wheel in dist with profile-guided optimization
+#   make wheels                       build wheels for any Linux, x86-64 and aarch64, through zig
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
 #   make bench BASE=COMMIT            speed of the working tree relative to a commit, alternating
 #                                     (both accept SCENARIOS="S1 S3", and PGO=yes: as in the wheel)
@@ -47,10 +48,10 @@ RUST := --workspace --exclude slowstart-python
 
 # The package includes the kernel programs if they can be built (bpf/README.md). A build without an
 # optional part prints one line about it, as `slowstart kernel` and `slowstart vm` do later.
-PIP = export MATURIN_PEP517_ARGS="--profile checkout"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
-	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--profile checkout --features bpf"; \
+INSTALL = export BUILD="--profile checkout"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
+	  $(MAKE) -s -C bpf; BUILD="--profile checkout --features bpf"; \
 	else echo "Building without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check
+	.ci/install
 
 # The program inside the virtual machine (slowstart vm) is static, and built only where it can run.
 # The demo does without: it is one third of the build. Once built, it is installed and kept current.
@@ -59,7 +60,7 @@ GUEST := python/slowstart/slowstart-guest
 endif
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel bench clean tools rust-components
+.PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -125,6 +126,9 @@ wheel: $(GUEST) | tools $(BIN)/python
 	$(WITH_PROFILE) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --wheel-dir target/wheel .
 	mkdir -p dist && mv target/wheel/*.whl dist
+
+wheels: $(GUEST) | tools
+	PYTHON=$(PYTHON) .ci/wheels
 
 # The commit is checked out and built in target/, next to the existing builds. With PGO=yes the
 # program is compiled together with the module: then its crates have the same symbols.
@@ -201,12 +205,11 @@ rust-components: tools
 $(BIN)/python: | tools
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
+# A wheel in dist replaces the build, unless a source is newer. Tests always build.
 $(VENV)/installed: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
-	@echo "Building slowstart into $(VENV) (the first build takes a few minutes)"
-	@$(TIMED) "build of the package" bash -eu -c '$(PIP) ".[report]"'
+	@$(TIMED) "build of the package" bash -eu -c '$(INSTALL) report dist'
 	@touch $@
 
 $(VENV)/installed-dev: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
-	@echo "Building slowstart and its test tools into $(VENV) (the first build takes a few minutes)"
-	@$(TIMED) "build of the package" bash -eu -c '$(PIP) ".[dev]"'
+	@$(TIMED) "build of the package" bash -eu -c '$(INSTALL) dev'
 	@touch $@ $(VENV)/installed

@@ -36,30 +36,54 @@ impl Table {
         self.columns.push(array);
     }
 
+    // Each method collects its values and calls one that is compiled once: an array made from the
+    // iterator itself would be compiled again for each column.
     fn text<S: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = S>) {
+        self.words(name, &values.collect::<Vec<_>>());
+    }
+
+    fn words<S: AsRef<str>>(&mut self, name: &str, values: &[S]) {
         self.column(name, Arc::new(StringArray::from_iter_values(values)));
     }
 
     fn maybe_text(&mut self, name: &str, values: impl Iterator<Item = Option<String>>) {
-        let array: StringArray = values.collect();
+        self.texts(name, values.collect());
+    }
+
+    fn texts(&mut self, name: &str, values: Vec<Option<String>>) {
         self.fields.push(Field::new(name, DataType::Utf8, true));
-        self.columns.push(Arc::new(array));
+        self.columns.push(Arc::new(StringArray::from(values)));
     }
 
     fn number(&mut self, name: &str, values: impl Iterator<Item = u32>) {
-        self.column(name, Arc::new(UInt32Array::from_iter_values(values)));
+        self.column(
+            name,
+            Arc::new(UInt32Array::from(values.collect::<Vec<_>>())),
+        );
     }
 
     fn count(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
-        self.column(name, Arc::new(UInt64Array::from_iter(values)));
+        self.counts(name, values.collect());
+    }
+
+    fn counts(&mut self, name: &str, values: Vec<Option<u64>>) {
+        self.column(name, Arc::new(UInt64Array::from(values)));
     }
 
     fn real(&mut self, name: &str, values: impl Iterator<Item = Option<f64>>) {
-        self.column(name, Arc::new(Float64Array::from_iter(values)));
+        self.reals(name, values.collect());
+    }
+
+    fn reals(&mut self, name: &str, values: Vec<Option<f64>>) {
+        self.column(name, Arc::new(Float64Array::from(values)));
     }
 
     fn truth(&mut self, name: &str, values: impl Iterator<Item = bool>) {
-        self.column(name, Arc::new(values.map(Some).collect::<BooleanArray>()));
+        self.truths(name, values.collect());
+    }
+
+    fn truths(&mut self, name: &str, values: Vec<bool>) {
+        self.column(name, Arc::new(BooleanArray::from(values)));
     }
 
     fn finish(self) -> Result<RecordBatch, ArrowError> {

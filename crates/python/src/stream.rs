@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -39,7 +38,7 @@ type Part = (f64, Vec<RunResult>);
 /// A table that is written while runs end.
 struct Growing {
     rows: fn(&[RunResult]) -> Result<RecordBatch, ArrowError>,
-    file: TableFile<BufWriter<File>>,
+    file: TableFile,
 }
 
 impl Growing {
@@ -59,7 +58,7 @@ impl Growing {
             }
         };
         let schema = rows(&[]).map_err(errors::run)?.schema();
-        let file = BufWriter::new(File::create(path).map_err(errors::run)?);
+        let file = File::create(path).map_err(errors::run)?;
         let file = TableFile::new(file, &schema).map_err(errors::run)?;
         Ok(Self { rows, file })
     }

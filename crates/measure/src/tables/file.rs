@@ -7,7 +7,8 @@
 //! "Thrift Compact protocol encoding".
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
@@ -259,8 +260,8 @@ struct Chunk {
 }
 
 /// The file under construction.
-pub struct TableFile<W: Write> {
-    out: W,
+pub struct TableFile {
+    out: BufWriter<File>,
     written: u64,
     columns: Vec<Column>,
     /// Rows in the present row group.
@@ -269,12 +270,13 @@ pub struct TableFile<W: Write> {
     groups: Vec<(Vec<Chunk>, usize)>,
 }
 
-impl<W: Write> TableFile<W> {
+impl TableFile {
     /// Begins a file for record batches of `schema`.
     ///
     /// # Errors
-    /// A type of column that our tables do not have, or an error of `out`.
-    pub fn new(mut out: W, schema: &Schema) -> io::Result<Self> {
+    /// A type of column that our tables do not have, or an error of the file.
+    pub fn new(file: File, schema: &Schema) -> io::Result<Self> {
+        let mut out = BufWriter::new(file);
         let column = |field: &std::sync::Arc<arrow_schema::Field>| {
             Ok(Column {
                 name: field.name().clone(),
@@ -300,7 +302,7 @@ impl<W: Write> TableFile<W> {
     /// Appends the rows of `batch`.
     ///
     /// # Errors
-    /// The batch has another schema, or an error of the output.
+    /// The batch has another schema, or an error of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
         let mut begin = 0;
         while begin < batch.num_rows() {
@@ -396,7 +398,7 @@ impl<W: Write> TableFile<W> {
     /// Ends the file, with the name and version of the program, and with `facts` (names and texts).
     ///
     /// # Errors
-    /// An error of the output.
+    /// An error of the file.
     pub fn finish(mut self, created_by: &str, facts: &[(&str, &str)]) -> io::Result<()> {
         if self.rows > 0 {
             self.end_group()?;
