@@ -202,7 +202,7 @@ $(BIN)/python: | tools
 
 $(VENV)/installed: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
 	@echo "Building slowstart into $(VENV) (the first build takes a few minutes)"
-	@$(TIMED) "build of the package" bash -eu -c '$(PIP) .'
+	@$(TIMED) "build of the package" bash -eu -c '$(PIP) ".[report]"'
 	@touch $@
 
 $(VENV)/installed-dev: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python

@@ -298,7 +298,7 @@ def test_a_case_that_is_meant_for_a_stack_is_skipped_on_others(tmp_path: Path) -
 
 
 def test_it_needs_no_heavy_library(file: Path) -> None:
-    heavy = ("matplotlib", "polars", "pyarrow", "jinja2", "scipy", "pandas")
+    heavy = ("matplotlib", "polars", "pyarrow", "jinja2", "numpy", "scipy", "pandas")
     code = (
         f"import sys; from slowstart.commands import cli; cli.invoke(['check', {str(file)!r}]);"
         f"sys.stderr.write(' '.join(m for m in {heavy!r} if m in sys.modules))"

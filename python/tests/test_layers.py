@@ -14,7 +14,7 @@ FLOORS = (
     # What needs no other module, and the rooms' own names.
     ("_native", "analysis", "checking", "commands", "fidelity", "figures", "report", "store"),
     ("_version", "errors", "quantities", "stats", "startup", "figures.colors", "figures.stacking"),
-    ("figure_style", "labels", "figures.theme"),
+    ("extras", "figure_style", "labels", "figures.theme"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
     ("running", "stacks", "traces"),
     ("planning", "busy", "store.shipped", "store.exports", "store.archive", "store.runs"),
@@ -44,7 +44,7 @@ FLOORS = (
     ("studies.catalogue", "studies.bands", "studies.store", "studies.calibration"),
     ("studies.plan",),
     ("studies.measures",),
-    ("studies.evidence", "studies.drawings"),
+    ("studies.evidence", "studies.drawings", "studies.seals"),
     ("studies.claims",),
     ("studies.headline",),
     ("studies.study",),

@@ -56,6 +56,22 @@ impl Scenario {
     fn changed(&self, inner: scenario::Scenario) -> Self {
         Self::with(Arc::new(inner), self.on.clone())
     }
+
+    /// Refuses a name that no flow has.
+    fn has_flows<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> PyResult<()> {
+        let mut there: Vec<&str> = self.inner.flows.iter().map(|flow| &*flow.name).collect();
+        let mut names = names.into_iter();
+        let Some(unknown) = names.find(|name| !there.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        there.dedup();
+        let there = match there.len() {
+            0 => "it has none".to_owned(),
+            _ => format!("it has {}", there.join(", ")),
+        };
+        let owner = &self.inner.name;
+        Err(input(format!("{owner} has no flow `{unknown}`; {there}")))
+    }
 }
 
 fn options(
@@ -244,7 +260,8 @@ impl Scenario {
 
     /// The same scenario with another name, and other names of its flows, by their present ones.
     #[pyo3(signature = (name = None, *, flows = BTreeMap::new()))]
-    fn with_names(&self, name: Option<String>, flows: BTreeMap<String, String>) -> Self {
+    fn with_names(&self, name: Option<String>, flows: BTreeMap<String, String>) -> PyResult<Self> {
+        self.has_flows(flows.keys())?;
         let mut changed = (*self.inner).clone();
         if let Some(name) = name {
             changed.name = name;
@@ -254,7 +271,7 @@ impl Scenario {
                 flow.name.clone_from(name);
             }
         }
-        self.changed(changed)
+        Ok(self.changed(changed))
     }
 
     /// The same scenario with other algorithms of its flows, by their names.
@@ -264,6 +281,7 @@ impl Scenario {
         py: Python<'_>,
         algorithms: BTreeMap<String, String>,
     ) -> PyResult<Self> {
+        self.has_flows(algorithms.keys())?;
         let mut changed = (*self.inner).clone();
         for flow in &mut changed.flows {
             if let Some(algorithm) = algorithms.get(&flow.name) {

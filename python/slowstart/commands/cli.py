@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart import extras
 from slowstart._version import __version__
 from slowstart.commands import plain
 from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
@@ -392,6 +393,11 @@ def invoke(arguments: Sequence[str]) -> int:
         return complain(f"`{culprit}` is not UTF-8 text", 2)
     except MemoryError:
         return complain("not enough memory for these runs", 1)
+    except ModuleNotFoundError as error:
+        library = str(error.name).partition(".")[0]
+        if library not in extras.LIBRARIES:
+            raise
+        return complain(extras.sentence("this", [library]), 2)
     except Exception as error:
         usage = getattr(error, "format_message", None)
         if usage is None:

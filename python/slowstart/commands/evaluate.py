@@ -13,6 +13,7 @@ from slowstart.commands import options as command_options
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import Quick, RunOptions  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 from slowstart.report.progress import Meter
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def evaluate(
     linux = stack == "linux"
     if every and (stack != stacks.SIMULATED or against):
         raise InputError("--all simulates every built-in start-up: leave out --stack and --against")
+    need_report("slowstart evaluate")
     options.check_stacks(["linux"])
     options.enter_namespace()
     from slowstart.evaluation import jobs, kernel, leaderboard, scores, table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart import extras
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import ReportOptions, Stack
 from slowstart.errors import InputError
@@ -14,6 +15,8 @@ from slowstart.labels import canonical, labelled, meanings, names, split
 from slowstart.running import compare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slowstart._native import Scenario
     from slowstart.commands.execution import How
     from slowstart.figure_style import Look
@@ -165,10 +168,12 @@ def compare_paths(
     settings["stack"] = beside
     plan = _plan(paths, algorithms, amount, duration, settings, how, options)
     notes = [*plan.notes, *stacks.remarks(beside, pacing=pacing)]
-    plan = replace(plan, notes=notes)
+    remarks = []
     if not algorithm:
-        words = "These are the default algorithms; choose others with -a."
-        plan = replace(plan, remarks=(words,))
+        remarks.append("These are the default algorithms; choose others with -a.")
+    if extras.missing():
+        remarks.append(f"For a report with figures (-o DIR): {extras.INSTALL}")
+    plan = replace(plan, notes=notes, remarks=remarks)
     _make(plan, how, options, look)
 
 
@@ -257,7 +262,6 @@ def run_file(
     """Run a scenario file, or a scenario that ships with slowstart."""
     from slowstart.commands import execution, stacks
     from slowstart.planning import Plan, once, remark_once
-    from slowstart.report.exits import has_bottleneck, ideals
     from slowstart.stacks import is_own, placed
     from slowstart.store import shipped
 
@@ -281,14 +285,22 @@ def run_file(
     sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
     lacks_oracle = how.kernel or stack != Stack.SIMULATED.value
     options.check_cost(kernel=lacks_oracle, sized=sized, remedy="give a flow of the file a size")
-    if options.cost and not has_bottleneck(scenario.resolved["path"]):
-        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    with_oracle = _ideal_exits(chosen[0]) if options.cost else None
     plan = Plan(
         chosen,
         report=options.report,
         traces=options.traces,
         kernel=how.kernel,
-        with_oracle=(lambda _: ideals(chosen[0])) if options.cost else None,
+        with_oracle=with_oracle,
         notes=notes,
     )
     _make(plan, how, options, look)
+
+
+def _ideal_exits(scenario: Scenario) -> Callable[[str | None], list[Scenario]]:
+    """Makes the scenario with ideal exits, for ``--cost``."""
+    from slowstart.report.exits import has_bottleneck, ideals
+
+    if not has_bottleneck(scenario.resolved["path"]):
+        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    return lambda _: ideals(scenario)

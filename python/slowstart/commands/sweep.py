@@ -18,6 +18,7 @@ from slowstart.commands import options as command_options
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import RunOptions  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError, RunError, complain
+from slowstart.extras import need_report
 from slowstart.report.progress import Meter
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def sweep(
         raise InputError("--json works with status only; --csv prints the table")
     if on is not None and options.threads is not None:
         raise InputError("--threads is for this machine: leave it or --on out")
+    need_report("slowstart sweep")
     stack = options.stack if isinstance(options.stack, str) else None
     made = _load(rest[-1], options.output, options.runs, stack)
     if verb == "status":

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowstart import running, stacks
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,7 @@ def of_traces(folder: Path, run: int) -> list[Series]:
     Raises:
         InputError: The folder has no traces, or not of this run.
     """
+    need_report("a result folder")
     import polars as pl
 
     file = folder / TRACES
@@ -92,6 +94,7 @@ def of_run(scenario: Scenario, run: int) -> list[Series]:
     Raises:
         RunError: The run failed.
     """
+    need_report("a run of a QUIC stack")
     import polars as pl
 
     result = running.run(scenario, runs=run + 1, traces=True)
