@@ -88,6 +88,7 @@ snapshots: tools
 	  --test routers --test layers -- --nocapture
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages \
 	  --test requirements
+	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-kernel --test options
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-scenario --test schema
 
 # The first prerequisite of `make test`, so that its table has the build.

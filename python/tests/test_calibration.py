@@ -173,12 +173,12 @@ def test_a_verdict_over_the_allowed_points(values: list[float], word: str) -> No
     first, *others = (
         decide(CLAIM, Estimate(value, None, None, None, 5, 5), "simulated") for value in values
     )
-    found = over_points(first, others)
+    found = over_points(first, {f"point {each}": verdict for each, verdict in enumerate(others)})
     assert found.word == word
     assert (found.points, found.low, found.high) == (2, min(values), max(values))
     # A point without a value says nothing.
     none = Verdict(CLAIM, "simulated", claims.CANNOT_TEST, "")
-    assert over_points(first, [none]) == first
+    assert over_points(first, {"point 2": none}) == first
 
 
 def test_a_search_finds_what_the_baseline_allows(command: Command, tmp_path: Path) -> None:
@@ -232,6 +232,57 @@ def test_claims_are_judged_over_the_set(tmp_path: Path) -> None:
     document = full.document()
     assert document["totals"]["agrees"] == 1
     assert document["claims"][0]["points"]["judged"] == 3
+
+
+READING = """
+[[reading]]
+name = "buffer"
+about = "The publication does not say how large the buffer is."
+answer = "one BDP"
+experiments = ["one"]
+cells = { algorithm = ["cubic+standard"] }
+[reading.further]
+"eight packets" = { path = { buffer = "8 packets" } }
+"ten BDP" = { path = { buffer = "10 bdp" } }
+"""
+
+
+def test_claims_are_judged_with_each_reading(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    (folder / "calibration.toml").unlink()
+    study = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(study + READING)
+    read = studies.load(folder)
+    assert read.points == ("eight packets", "ten BDP")
+    # The cell of the other algorithm does not depend on the answer.
+    assert [bool(cell.at(1)) for cell in read.experiments["one"].cells] == [True, False]
+    full = read.run(tmp_path / "out")
+    (verdict,) = full.verdicts
+    # Nothing is lost with ten BDP, and the claim asks for at least one lost packet.
+    assert (verdict.word, verdict.points, verdict.low) == ("not-identified", 3, 0.0)
+    assert verdict.reason.endswith("otherwise at: ten BDP")
+    (quick,) = read.run(tmp_path / "out", quick=True).verdicts
+    assert quick.word == "agrees"
+    assert full.document()["readings"][0]["further"] == ["eight packets", "ten BDP"]
+    assert "ten BDP" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('experiments = ["one"]', 'experiments = ["two"]', "there is no cell with algorithm"),
+        ('"cubic+standard"', '"cubic+none"', "there is no cell with algorithm"),
+        ("[reading.further]", "[reading.others]", "others"),
+        ('{ buffer = "8 packets" }', '{ bufer = "8 packets" }', "bufer"),
+        ('name = "buffer"', 'label = "buffer"', "label"),
+    ],
+)
+def test_a_wrong_reading_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    folder = write(tmp_path)
+    text = READING.replace(old, new)
+    (folder / "study.toml").write_text((folder / "study.toml").read_text() + text)
+    with pytest.raises(InputError, match=message):
+        studies.load(folder)
 
 
 def test_a_changed_calibration_needs_a_new_search(tmp_path: Path) -> None:

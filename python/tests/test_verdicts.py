@@ -270,7 +270,8 @@ def test_all_of_a_sample_lie_in_its_own_interval() -> None:
         assert (stats.wilson(trials, trials) or (1, 0))[1] == 1
 
 
-PUBLISHED = Expected(*stats.wilson(72, 77), 72 / 77, n=77, count=72)  # type: ignore[misc]
+LOW, HIGH = stats.wilson(72, 77) or (0.0, 1.0)
+PUBLISHED = Expected(LOW, HIGH, 72 / 77, n=77, count=72)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-//! Results and time series as Arrow record batches, one schema per table.
+//! Results and time series as Arrow record batches, one schema per table; and a file of them.
 
 use std::sync::Arc;
 
@@ -13,9 +13,11 @@ use crate::{
 };
 
 mod exchanges;
+mod file;
 mod networks;
 
 pub use exchanges::{epochs, queues, responses};
+pub use file::TableFile;
 pub use networks::{network_drops, networks, nodes};
 
 /// A table under construction: columns in order.

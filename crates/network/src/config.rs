@@ -9,14 +9,13 @@ use units::{Bytes, Duration, Rate};
 
 use crate::access::{AccessConfig, AccessModel, CellularConfig, WifiConfig};
 use crate::aqm::Discipline;
+use crate::random::MIN_SLOT;
 
 /// Default slot of random jitter and of a varying rate (the reduced model of a cell has a grid of
 /// 10 to 20 ms).
 const SLOT: Duration = Duration::from_millis(10);
 /// A sine is smooth, so it is sampled more finely.
 const SINE_SLOT: Duration = Duration::from_millis(1);
-/// Shortest slot, because each costs a draw.
-pub(crate) const MIN_SLOT: Duration = Duration::from_micros(10);
 
 described! {
     #[derive(Clone, Debug, PartialEq)]

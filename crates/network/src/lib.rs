@@ -37,4 +37,5 @@ pub use config::*;
 pub use link::Link;
 pub use meter::{Mark, Sample, Summary};
 pub use packet::*;
+pub use random::MIN_SLOT;
 pub use streams::Streams;

@@ -52,11 +52,6 @@ impl Scenario {
         }
     }
 
-    /// Another scenario on the same stack.
-    fn changed(&self, inner: scenario::Scenario) -> Self {
-        Self::with(Arc::new(inner), self.on.clone())
-    }
-
     /// Refuses a name that no flow has.
     fn has_flows<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> PyResult<()> {
         let mut there: Vec<&str> = self.inner.flows.iter().map(|flow| &*flow.name).collect();
@@ -71,6 +66,11 @@ impl Scenario {
         };
         let owner = &self.inner.name;
         Err(input(format!("{owner} has no flow `{unknown}`; {there}")))
+    }
+
+    /// Another scenario on the same stack.
+    fn changed(&self, inner: scenario::Scenario) -> Self {
+        Self::with(Arc::new(inner), self.on.clone())
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,11 +14,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use measure::{Overview, RunResult, Tally, tables};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use measure::tables::{self, TableFile};
+use measure::{Overview, RunResult, Tally};
 use pyo3::prelude::*;
 use scenario::Scenario as Resolved;
 use simulator::RunOptions;
@@ -33,22 +31,19 @@ use crate::{VERSION, errors, startups};
 const PART_FLOWS: usize = 4096;
 const PART_RUNS: usize = 64;
 
-/// Rows in a row group.
-const ROW_GROUP: usize = 1 << 16;
-
 type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The runs of a part, and the time limit of their scenario in seconds.
 type Part = (f64, Vec<RunResult>);
 
 /// A table that is written while runs end.
-struct TableFile {
+struct Growing {
     rows: fn(&[RunResult]) -> Result<RecordBatch, ArrowError>,
-    writer: ArrowWriter<File>,
+    file: TableFile<BufWriter<File>>,
 }
 
-impl TableFile {
-    fn create(name: &str, path: &Path, scenario: &str) -> PyResult<Self> {
+impl Growing {
+    fn create(name: &str, path: &Path) -> PyResult<Self> {
         let rows = match name {
             "flows" => tables::flows,
             "links" => tables::links,
@@ -63,21 +58,10 @@ impl TableFile {
                 )));
             }
         };
-        let facts = [
-            ("slowstart.version", VERSION),
-            ("slowstart.scenario", scenario),
-        ];
-        let facts = facts.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(ROW_GROUP))
-            .set_created_by(format!("slowstart {VERSION}"))
-            .set_key_value_metadata(Some(facts.to_vec()))
-            .build();
         let schema = rows(&[]).map_err(errors::run)?.schema();
-        let file = File::create(path).map_err(errors::run)?;
-        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(errors::run)?;
-        Ok(Self { rows, writer })
+        let file = BufWriter::new(File::create(path).map_err(errors::run)?);
+        let file = TableFile::new(file, &schema).map_err(errors::run)?;
+        Ok(Self { rows, file })
     }
 }
 
@@ -102,7 +86,7 @@ pub fn run_to_files(
     let resolved = scenarios_json(&scenarios)?.to_string();
     let files = files
         .iter()
-        .map(|(name, path)| TableFile::create(name, path, &resolved))
+        .map(|(name, path)| Growing::create(name, path))
         .collect::<PyResult<Vec<_>>>()?;
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
@@ -124,7 +108,7 @@ pub fn run_to_files(
         let (parts, finished) = sync_channel(1);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let written = write(finished, files, tally);
+                let written = write(finished, files, tally, &resolved);
                 if written.is_err() {
                     cancel.store(true, Ordering::Relaxed);
                 }
@@ -180,17 +164,26 @@ fn simulate(
 }
 
 /// Writes parts until there are no more.
-fn write(parts: Receiver<Part>, mut files: Vec<TableFile>, mut tally: Tally) -> Fallible<Overview> {
+fn write(
+    parts: Receiver<Part>,
+    mut files: Vec<Growing>,
+    mut tally: Tally,
+    scenarios: &str,
+) -> Fallible<Overview> {
     for (limit_s, results) in parts {
         for result in &results {
             tally.add(result, limit_s, true)?;
         }
         for file in &mut files {
-            file.writer.write(&(file.rows)(&results)?)?;
+            file.file.write(&(file.rows)(&results)?)?;
         }
     }
-    for file in files {
-        file.writer.close()?;
+    let facts = [
+        ("slowstart.version", VERSION),
+        ("slowstart.scenario", scenarios),
+    ];
+    for each in files {
+        each.file.finish(&format!("slowstart {VERSION}"), &facts)?;
     }
     Ok(tally.finish()?)
 }

@@ -181,13 +181,12 @@ Examples:
 
 \b
 Use this on servers, outside of experiments; runs with --stack linux load what they need
-themselves. Available: cubic+search (options version, exit, threshold, missed, alpha and
-passive), cubic+hystart++ (option form), cubic+hystart:variant=paper, cubic+suss,
-cubic+standard, bic and westwood. The names that the kernel uses, listed by status, work
-as well. A loaded algorithm stays until it is unloaded or the machine restarts; using it
-needs no privileges. Loading needs root, Linux 5.13 to 7.0 with BTF, and a slowstart
-built with clang and libbpf; status reports what is missing. The programs are licensed
-MIT or GPL-2.0, as the kernel requires.
+themselves. `slowstart kernel status` lists what is available, with the options that can
+be chosen; the names that the kernel uses work as well. A loaded algorithm stays until
+it is unloaded or the machine restarts; using it needs no privileges. Loading needs
+root, Linux 5.13 to 7.0 with BTF, and a slowstart built with clang and libbpf; the
+status also reports what is missing. The programs are licensed MIT or GPL-2.0, as the
+kernel requires.
 """
 
 

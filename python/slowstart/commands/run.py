@@ -167,13 +167,14 @@ def compare_paths(
     options.check_cost(kernel=lacks_oracle, sized=sized, remedy="give --size, not --duration")
     settings["stack"] = beside
     plan = _plan(paths, algorithms, amount, duration, settings, how, options)
-    notes = [*plan.notes, *stacks.remarks(beside, pacing=pacing)]
     remarks = []
+    notes = [*plan.notes, *stacks.remarks(beside, pacing=pacing)]
+    plan = replace(plan, notes=notes)
     if not algorithm:
         remarks.append("These are the default algorithms; choose others with -a.")
     if extras.missing():
         remarks.append(f"For a report with figures (-o DIR): {extras.INSTALL}")
-    plan = replace(plan, notes=notes, remarks=remarks)
+    plan = replace(plan, remarks=remarks)
     _make(plan, how, options, look)
 
 

@@ -117,8 +117,8 @@ def sweep(
         raise InputError("--json works with status only; --csv prints the table")
     if on is not None and options.threads is not None:
         raise InputError("--threads is for this machine: leave it or --on out")
-    need_report("slowstart sweep")
     stack = options.stack if isinstance(options.stack, str) else None
+    need_report("slowstart sweep")
     made = _load(rest[-1], options.output, options.runs, stack)
     if verb == "status":
         _print_status(made.status(part), options.as_json)

@@ -295,16 +295,18 @@ def over_range(chosen: Verdict, reach: tuple[float, float]) -> Verdict:
     )
 
 
-def over_points(chosen: Verdict, others: Sequence[Verdict]) -> Verdict:
-    """The verdict over the points that the baseline allows: ``chosen`` and ``others``.
+def over_points(chosen: Verdict, others: Mapping[str, Verdict]) -> Verdict:
+    """The verdict over what the publication leaves open: ``chosen`` and ``others``, by their words.
 
     A point at which the claim has no value is left out. An undecided point contradicts no other:
     with points that all agree, or all differ, the claim is undecided.
     """
-    judged = [each for each in others if each.word in _JUDGED and each.estimate]
+    judged = {
+        words: each for words, each in others.items() if each.word in _JUDGED and each.estimate
+    }
     if chosen.word not in _JUDGED or not judged:
         return chosen
-    every = [chosen, *judged]
+    every = [chosen, *judged.values()]
     words = {each.word for each in every}
     values = [each.estimate.value for each in every if each.estimate]
     agreeing = sum(each.word == AGREES for each in every)
@@ -313,19 +315,23 @@ def over_points(chosen: Verdict, others: Sequence[Verdict]) -> Verdict:
     span = f"{plain(low)} to {plain(high)}{unit}"
     if len(words) == 1:
         word = chosen.word
-        reason = f"{chosen.reason}; so at all {len(every)} points of the allowed set: {span}"
+        reason = f"{chosen.reason}; so at all {len(every)} points that are left open: {span}"
     elif not {AGREES, DIFFERS} <= words:
         unclear = sum(each.word == UNDECIDED for each in every)
         word = UNDECIDED
         reason = (
-            f"undecided at {unclear} of {len(every)} points that the published baseline allows: "
+            f"undecided at {unclear} of {len(every)} points that the publication leaves open: "
             f"{span}; at the chosen one: {chosen.reason}"
         )
     else:
         word = NOT_IDENTIFIED
+        turning = [
+            name for name, each in judged.items() if each.word in (AGREES, DIFFERS)
+            and each.word != chosen.word
+        ]  # fmt: skip
         reason = (
-            f"agrees at {agreeing} of {len(every)} points that the published baseline allows: "
-            f"{span}; at the chosen one: {chosen.reason}"
+            f"agrees at {agreeing} of {len(every)} points that the publication leaves open: "
+            f"{span}; at the chosen one: {chosen.reason}; otherwise at: {', '.join(turning)}"
         )
     return replace(
         chosen, word=word, reason=reason, points=len(every), agreeing=agreeing, low=low, high=high

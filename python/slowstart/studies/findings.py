@@ -239,6 +239,15 @@ class Findings:
                 for row in self.study.headline
             ],
             "calibrations": [_calibration(name, self.study) for name in self.study.allowed],
+            "readings": [
+                {
+                    "name": each.name,
+                    "about": each.about,
+                    "answer": each.answer,
+                    "further": list(each.further),
+                }
+                for each in self.study.readings
+            ],
             **({"answer": self.answer} if self.study.answer else {}),
             "claims": [_claim(each, self) for each in self.verdicts],
         }

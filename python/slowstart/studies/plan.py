@@ -8,8 +8,9 @@ of every cell has the same seed, and so the same channel realization.
 
 A cell over a calibrated network has the settings of the chosen point, and in an experiment with
 ``calibrated = true`` (or a number of runs) variants with those of further points that the published
-baseline allows
-(:mod:`slowstart.studies.calibration`). A key that a cell sets itself stays.
+baseline allows (:mod:`slowstart.studies.calibration`). A key that a cell sets itself stays. Further
+variants have the other answers to what the publication leaves open
+(:mod:`slowstart.studies.readings`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from slowstart.studies.calibration import Allowed, Calibration
+    from slowstart.studies.readings import Reading
 
     Networks = Sequence[tuple[Calibration, Allowed | None]]
 
@@ -64,7 +66,12 @@ class Cell:
     calibrations: tuple[str, ...] = ()
     """The calibrations that determine its network."""
     variants: tuple[tuple[Part, ...], ...] = ()
-    """The same at further points that the published baseline allows."""
+    """The same at further points: those that the published baseline allows, then the other answers
+    of each reading; empty where the cell does not depend on the point."""
+
+    def at(self, point: int) -> tuple[Part, ...]:
+        """Its scenario at a further point; empty if it is that of the chosen one."""
+        return self.variants[point] if point < len(self.variants) else ()
 
     @property
     def scenario(self) -> Scenario | None:
@@ -110,9 +117,8 @@ class Experiment:
         """The simulations at such a point, of the cells that have it; without time series."""
         made: list[Job] = []
         for cell in self.cells:
-            if point < len(cell.variants):
+            if parts := cell.at(point):
                 count = min(runs or cell.runs.full, self.few or cell.runs.full)
-                parts = cell.variants[point]
                 made += jobs_of(parts, count, labels=cell.labels, extracts=self.extracts)
         return made
 
@@ -159,6 +165,7 @@ def read_experiment(
     folders: Sequence[Path],
     hooks: Callable[[str], object | None],
     networks: Networks = (),
+    readings: Sequence[Reading] = (),
 ) -> Experiment:
     """Reads ``[[experiment]]``.
 
@@ -167,6 +174,7 @@ def read_experiment(
         folders: Searched for traces, in this order.
         hooks: Looks up a name in the study's analysis.
         networks: The calibrated networks.
+        readings: What the publication leaves open about algorithms and workloads.
 
     Raises:
         InputError: With file and line.
@@ -190,6 +198,7 @@ def read_experiment(
     runs = Repetitions.read(node, "runs")
     seed = node.integer("seed", 1, least=0)
     over_set, few = _read_calibrated(node)
+    most = points_beside(networks)
     cells = []
     for place, repeated in points(axes, runs):
         labels = {axis.name: point.label for axis, point in zip(axes, place, strict=True)}
@@ -203,14 +212,22 @@ def read_experiment(
         chosen = {each.name: allowed.chosen for each, allowed in own if allowed is not None}
         parts, unavailable = _parts(tree, own, chosen, folders, where, seed)
         variants: list[tuple[Part, ...]] = []
-        count = max((len(each.judged) for _, each in own if each is not None), default=0)
-        for number in range(count if over_set and unavailable is None else 0):
+        for number in range(points_beside(own) if over_set and unavailable is None else 0):
             further = {
                 each.name: (allowed.judged[number] if number < len(allowed.judged)
                             else allowed.chosen)
                 for each, allowed in own if allowed is not None
             }  # fmt: skip
             variants.append(_parts(tree, own, further, folders, where, seed)[0])
+        about = [each for each in readings if each.is_about(name, labels)]
+        if about and unavailable is None:
+            variants += [()] * (most - len(variants))
+            for reading in readings:
+                for patch in reading.further.values():
+                    other = copy.deepcopy(tree)
+                    merge(other, patch)
+                    there = _parts(other, own, chosen, folders, where, seed)[0]
+                    variants.append(there if reading in about else ())
         names = tuple(each.name for each, _ in own)
         cells.append(Cell(labels, repeated, parts, unavailable, in_quick, names, tuple(variants)))
     return Experiment(
@@ -223,6 +240,11 @@ def read_experiment(
         cells=tuple(cells),
         few=few,
     )
+
+
+def points_beside(networks: Networks) -> int:
+    """The number of points of calibrated networks, next to the chosen one."""
+    return max((len(each.judged) for _, each in networks if each is not None), default=0)
 
 
 def _read_calibrated(node: Node) -> tuple[bool, int | None]:

@@ -1,4 +1,4 @@
-"""The runs of a study at a further point that the published baseline allows."""
+"""The runs of a study at a further point: one that the published baseline allows, or a reading."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def over_set(
     study: Study, findings: Rows, verdicts: Sequence[Verdict], jobs: Sequence[Any], store: Store
 ) -> list[Verdict]:
     """The verdicts over the allowed sets; those on other claims stay."""
-    others: dict[str, list[Verdict]] = {}
+    others: dict[str, dict[str, Verdict]] = {}
     axes = {name: list(each.axes) for name, each in study.experiments.items()}
-    for place, by_experiment in enumerate(jobs):
+    for place, (words, by_experiment) in enumerate(zip(study.points, jobs, strict=False)):
         tables = {
             (name, table): getattr(store, table)(mine)
             for name, mine in by_experiment.items()
@@ -89,9 +89,9 @@ def over_set(
         for each in verdicts:
             if each.stack == "simulated" and rests_on(study, each.claim, place):
                 found = verdict_on(each.claim, rows, "simulated")
-                others.setdefault(each.claim.name, []).append(found)
+                others.setdefault(each.claim.name, {})[words] = found
     return [
-        over_points(each, others.get(each.claim.name, [])) if each.stack == "simulated" else each
+        over_points(each, others.get(each.claim.name, {})) if each.stack == "simulated" else each
         for each in verdicts
     ]
 
@@ -106,4 +106,4 @@ def rests_on(study: Study, claim: Claim, place: int = 0) -> bool:
         # A function selects its runs by its parameters.
         named = {key: value for key, value in claim.parameters.items() if key in plan.axes}
         sides = [{**claim.select, **named}]
-    return any(place < len(cell.variants) for labels in sides for cell in plan.select(labels))
+    return any(bool(cell.at(place)) for labels in sides for cell in plan.select(labels))

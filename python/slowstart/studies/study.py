@@ -31,7 +31,8 @@ from slowstart.studies.files import Node, listed, nearest
 from slowstart.studies.grid import STACKS, Stack
 from slowstart.studies.headline import Row, read_headline
 from slowstart.studies.measures import TABLES, Known
-from slowstart.studies.plan import Experiment, baseline, read_experiment
+from slowstart.studies.plan import Experiment, baseline, points_beside, read_experiment
+from slowstart.studies.readings import Reading, points_of, read_readings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,6 +83,10 @@ class Study:
     """The first table of the report: headline statements of the publication."""
     allowed: Mapping[str, Allowed] = field(default_factory=dict)
     """The sets of parameters that the published baseline allows, as far as searched."""
+    readings: tuple[Reading, ...] = ()
+    """What the publication leaves open about algorithms and workloads."""
+    points: tuple[str, ...] = ()
+    """The further points at which claims are judged, in words."""
 
     @cached_property
     def readme(self) -> str:
@@ -140,7 +145,7 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
             raise InputError(f"there is no study {name}{nearest(str(name), [*names(), FIDELITY])}")
     root = Node.read(folder / STUDY)
     root.only("title", "document", "publication", "claimed", "summary", "minutes", "answer",
-              "experiment", "figure", "headline")  # fmt: skip
+              "experiment", "figure", "headline", "reading")  # fmt: skip
     judged = (folder / CLAIMS).is_file()
     _check_complete(root, folder, judged=judged)
     known_as = folder.resolve().name
@@ -156,15 +161,18 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         if there is not None:
             allowed[calibration.name] = there
     networks = [(each, allowed.get(each.name)) for each in calibrations.values()]
+    readings = read_readings(root)
     experiments: dict[str, Experiment] = {}
     for node in root.tables("experiment"):
         folders = (folder,) if where is None else (folder, where)
-        each = read_experiment(node, folders, hooks, networks)
+        each = read_experiment(node, folders, hooks, networks, readings)
         if each.name in experiments:
             raise node.refuse(f"there are two experiments {each.name}", "name")
         experiments[each.name] = each
     if not experiments:
         raise root.refuse("a study needs at least one [[experiment]]")
+    for reading in readings:
+        _check_cells(reading, experiments)
     known = Known(experiments, _columns(), hooks)
     claims: dict[str, Claim] = {}
     measured: dict[Any, Claim] = {}
@@ -203,7 +211,21 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         calibrations=calibrations,
         headline=read_headline(root, claims),
         allowed=allowed,
+        readings=readings,
+        points=tuple(points_of(readings, points_beside(networks))),
     )
+
+
+def _check_cells(reading: Reading, experiments: Mapping[str, Experiment]) -> None:
+    """Refuses a reading that is about no cell."""
+    if not any(
+        reading.is_about(each.name, cell.labels)
+        for each in experiments.values()
+        for cell in each.cells
+    ):
+        shown = " and ".join(f"{axis} = {list(values)}" for axis, values in reading.cells.items())
+        where = ", ".join(reading.experiments) or "any experiment"
+        raise reading.node.refuse(f"there is no cell with {shown or 'a scenario'} in {where}")
 
 
 def _answer(root: Node, hooks: Callable[[str], object | None]) -> Any:

@@ -190,6 +190,9 @@ def _show_totals(out: Console, findings: Findings) -> None:
         names = ", ".join(findings.study.allowed)
         words = "judged at the chosen point alone, not over what the published baseline allows"
         out.print(Text(f"Claims about {names}: {words}"), soft_wrap=True)
+    if findings.study.readings and not findings.over_set and "simulated" in findings.stacks:
+        words = "; ".join(f"{each.name}: {each.answer}" for each in findings.study.readings)
+        out.print(Text(f"Judged with one answer to what is left open: {words}"), soft_wrap=True)
     differing = [row for row in claims_table(findings) if _differs(row)]
     wrong = [row["claim"].name for row in differing if not row["explanation"].holds]
     if wrong and not findings.quick:

@@ -4,7 +4,7 @@
 use tables::{Field, Key, Kind, MAX_DURATION, Rules, Value, Wrong, choice, described};
 use units::{Bytes, Duration};
 
-use crate::config::MIN_SLOT;
+use crate::random::MIN_SLOT;
 
 /// A fraction above zero.
 const FRACTION: Kind = Kind::Share(f64::MIN_POSITIVE, 100.0);

@@ -1,15 +1,14 @@
 //! The file, `[path]`, and what a link is made of.
 
 use network::router::RouterSupport;
-use network::{Discipline, LinkConfig, VaryingConfig};
+use network::{Discipline, LinkConfig, MIN_SLOT, VaryingConfig};
 use tables::{Key, Kind, MAX_DURATION, MAX_RATE};
 use units::{Bytes, Rate};
 
 use super::{FLOW, HOSTS, NETWORK, TRAFFIC, cellular, keys, table};
 use crate::limits::{
     MAX_FLOWS, MAX_HOST_TABLES, MAX_INITIAL_WINDOW, MAX_LINKS, MAX_NAME, MAX_NODES, MAX_OVERHEAD,
-    MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
-    RECEIVE_BUFFER,
+    MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_STEP, RECEIVE_BUFFER,
 };
 
 const NAME: Kind = Kind::Text(MAX_NAME);

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use scenario::stacks::STACKS;
 use scenario::{KnownTraffic, PRESETS, PathModel, known_tables, models, supports};
 use tables::{Key, Kind, Table, Usual, Variant};
+use testing::page::settle;
 
 use json::{Json, List, Object, Raw, defined, number, text, words};
 use words::{default, line, range};
@@ -388,23 +389,6 @@ fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
 }
 
-/// Compares a file with its expected content, or writes it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the environment says whether the pages are written"
-)]
-fn settle(file: &Path, made: &str) {
-    if std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|mode| mode == "write") {
-        std::fs::write(file, made).expect("a page can be written");
-    }
-    let found = std::fs::read_to_string(file).expect("a page");
-    assert!(
-        found == made,
-        "{} is not what the code says; write it with SLOWSTART_SNAPSHOT=write",
-        file.display()
-    );
-}
-
 #[test]
 fn the_schema_is_made_from_the_code() {
     let made = schema();
@@ -421,7 +405,12 @@ fn the_reference_has_the_tables_of_the_code() {
     let networks = std::fs::read_dir(reference().join("networks")).expect("a folder");
     let pages = networks.map(|entry| entry.expect("an entry").path());
     let mut whole = String::new();
-    let others = ["scenario.md", "../guides/real-kernel.md"].map(|page| reference().join(page));
+    let others = [
+        "scenario.md",
+        "../guides/real-kernel.md",
+        "../guides/quic-stacks.md",
+    ];
+    let others = others.map(|page| reference().join(page));
     for page in pages.chain(others) {
         let text = std::fs::read_to_string(&page).expect("a page");
         settle(&page, &with_tables(&text));
