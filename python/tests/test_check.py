@@ -265,7 +265,7 @@ def test_a_baseline_of_something_else_is_refused(
 
 
 def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
-    assert rules.suites() == ["suite/bbr-draft", "suite/startup"]
+    assert rules.suites() == ["suite/bbr-draft", "suite/stack-faults", "suite/startup"]
     out = tmp_path / "check.json"
     assert invoke(["check", "suite/startup", "-a", "cubic+oracle", "-q"]) == 0
     assert invoke(["check", "suite/bbr-draft", "--json", str(out), "-q"]) == 1
@@ -276,6 +276,23 @@ def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
     # A finding: over one minute BBRv3 loses a little more than BBR.LossThresh at a policer.
     assert (failed["case"], failed["rule"]) == ("17 a policer", "loss_at_most")
     assert 0.02 < failed["value"] < 0.021
+
+
+def test_known_faults_of_stacks_are_still_there(tmp_path: Path) -> None:
+    # If one passes, its stack was mended: then docs/reference/stack-faults.md must say so.
+    out = tmp_path / "check.json"
+    assert invoke(["check", "suite/stack-faults", "--json", str(out), "-q"]) == 1
+    found = {
+        (each["case"], each["stack"]): each["outcome"]
+        for each in json.loads(out.read_text())["rules"]
+    }
+    assert found == {
+        ("reassembly", "quinn"): "failed",
+        ("reassembly", "noq"): "failed",
+        ("handshake", "quinn"): "passed",
+        ("handshake", "noq"): "failed",
+    }
+    assert invoke(["check", "suite/stack-faults", "--stack", "simulated", "-a", "cubic", "-q"]) == 0
 
 
 def test_an_unknown_suite_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,7 +315,7 @@ def test_a_case_that_is_meant_for_a_stack_is_skipped_on_others(tmp_path: Path) -
 
 
 def test_it_needs_no_heavy_library(file: Path) -> None:
-    heavy = ("matplotlib", "polars", "pyarrow", "jinja2", "scipy", "pandas")
+    heavy = ("matplotlib", "polars", "pyarrow", "jinja2", "numpy", "scipy", "pandas")
     code = (
         f"import sys; from slowstart.commands import cli; cli.invoke(['check', {str(file)!r}]);"
         f"sys.stderr.write(' '.join(m for m in {heavy!r} if m in sys.modules))"
