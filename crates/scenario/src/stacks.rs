@@ -93,6 +93,21 @@ const QUIC_APPLICATION: &[Held] = &[
 ];
 
 const QUIC_LACKS: &[Lack] = &[
+    lack("scenario", "network", QUIC_PATH),
+    lack("scenario", "node", QUIC_PATH),
+    lack("scenario", "link", QUIC_PATH),
+    lack("scenario", "hosts", QUIC_PATH),
+    lack("path", "router", QUIC_PATH),
+    lack(
+        "path",
+        "router_support",
+        "QUIC carries nothing for the routers of the path",
+    ),
+    lack(
+        "scenario",
+        "traffic",
+        "background traffic is available with the simulated TCP only",
+    ),
     lack(
         "application",
         "pause",
@@ -107,6 +122,8 @@ const QUIC_LACKS: &[Lack] = &[
     lack("flow", "loss_detection", "each stack has its own"),
     lack("flow", "byte_counting", "each controller has its own"),
 ];
+
+const QUIC_PATH: &str = "QUIC stacks run over one link in each direction";
 
 /// Why an emulated path lacks a key.
 const EMULATED_LACKS: &[Lack] = &[
