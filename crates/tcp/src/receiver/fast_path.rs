@@ -102,7 +102,7 @@ impl Receiver {
         window.settle(now, self.rcv_nxt, full, || 0);
         window.measure_by_window(now, end);
         window.measure_by_timestamp(timestamp(now), ts_ecr, true);
-        window.on_read(now, end, 0, full);
+        window.on_read(now, end, 0);
         self.quiet_until = window.quiet_until();
         self.adapt_ato(now.saturating_since(self.last_data));
         self.take_full_segment(now, len, ts_val);
@@ -120,7 +120,7 @@ impl Receiver {
         self.rcv_nxt += full;
         self.last_data = now;
         self.pending.scheduled = true;
-        if self.window.grow(full, full, full) {
+        if self.window.grow_by_full(full) {
             self.quick |= 1;
         }
         if self.acks_quickly() || self.unacknowledged() > full {
@@ -163,17 +163,21 @@ impl Receiver {
     }
 
     /// The end of a segment in order on the general path: whether the fast path takes the next one.
-    pub(super) fn look_ahead(&mut self) {
+    pub(super) fn look_ahead(&mut self, headers: u64) {
         let pending = &self.pending;
         self.is_clear = self.reads_at_once()
             && self.beyond.is_empty()
             && self.sacks.is_empty()
             && self.compressed == 0
             && self.aside.is_none()
+            && self.last_small == 0
             && self.thinned_to().is_none()
             && self.end == u64::MAX
             && !(pending.pushed | pending.pushed_twice | pending.immediate | pending.syn_ack);
         self.quiet_until = self.window.quiet_until();
+        let full = u64::from(self.rcv_mss);
+        let memory = self.window.memory_of(full, headers);
+        self.window.expect_full(full, memory);
     }
 }
 

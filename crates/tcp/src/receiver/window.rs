@@ -1,15 +1,18 @@
 //! The receive window and its autotuning.
 //!
-//! Linux 6.18: `tcp_grow_window`, `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow` (dynamic
-//! right-sizing), `tcp_select_window` and the receiver's own RTT estimate. Linux counts buffer
-//! memory and converts it to window by the observed ratio of payload to memory. Here everything is
-//! window.
+//! Linux 6.18: `tcp_select_initial_window`, `tcp_init_buffer_space`, `tcp_measure_rcv_mss`,
+//! `tcp_grow_window`, `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow` (dynamic right-sizing),
+//! `__tcp_select_window` and the receiver's own RTT estimate. What a byte of memory is worth in
+//! window follows from the segments that arrive: see `memory.rs`.
 //!
-//! - `space` is the capacity of the buffer (Linux `window_clamp`). It starts at 5/4 of the initial
-//!   window: `tcp_rmem[1]` is 128 KiB, of which 65,535 bytes are advertised before a segment has
-//!   shown that 5/8 of the memory is payload (1448 bytes in 2304).
+//! - `space` is the window of the whole buffer (`tcp_full_space`). By default, `tcp_rmem[1]` is
+//!   128 KiB, of which the SYN-ACK advertises one half in whole segments. The first segment of 1,448
+//!   bytes shows that 5/8 of the memory is payload, and raises `space` to 81,920 bytes.
+//! - `clamp` bounds the window (`window_clamp`). It is `space`, less one segment until a segment has
+//!   changed what memory is worth.
 //! - `rcv_ssthresh` limits the advertised window. Each segment that arrives raises it by two
-//!   segments, up to the part of `space` that is free while the buffer holds that segment.
+//!   segments, up to the window of the memory that is free while the buffer holds that segment. A
+//!   segment that takes a larger part of memory than the largest one raises it while it is small.
 //! - Once per round trip, `space` is raised to the amount that a sender with unchanged growth could
 //!   deliver in the round trip after the next, plus the out-of-order data, up to `receive_buffer`.
 //!   Without autotuning (`SO_RCVBUF`), it is `receive_buffer` from the start.
@@ -21,9 +24,8 @@
 //! ## Before 6.16
 //!
 //! [`Autotuning::Linux54`] adds a cushion of 16 segments to the target. It counts neither unread
-//! nor out-of-order data. The RTT estimate follows a smaller sample slowly, and `space` starts at
-//! the initial window, because half of the memory counts as payload (until 6.5). An older receiver
-//! therefore acknowledges each segment in some rounds in which a newer one delays its ACKs. It also
+//! nor out-of-order data. The RTT estimate follows a smaller sample slowly, and half of the memory
+//! always counts as payload (until 6.5). An older receiver therefore acknowledges each segment in some rounds in which a newer one delays its ACKs. It also
 //! opens earlier if segments arrive many at a time.
 //!
 //! ## Deviations
@@ -34,7 +36,8 @@
 
 use units::{Duration, Instant};
 
-use crate::config::Autotuning;
+use super::memory::Memory;
+use crate::config::{Autotuning, ReceiverConfig};
 
 /// `TCP_INIT_CWND`: the first measurement of the data received in a round trip is compared with
 /// this.
@@ -47,19 +50,29 @@ const CUSHION: u64 = 16;
 const WAKING: u64 = 4;
 /// Largest shift of the window scale option (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u32 = 14;
+/// Autotuning never shifts by less than a window of this needs (`net.core.rmem_max`).
+const LEAST_SCALED: u64 = 4 << 20;
+/// The smallest clamp (`SOCK_MIN_RCVBUF / 2`).
+const LEAST_CLAMP: u64 = 1_152;
 
 /// The receive window and the state of its autotuning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReceiveWindow {
     autotuning: Autotuning,
-    /// The window never exceeds the free space: it is rounded down, and its right edge stays.
-    is_strict: bool,
-    /// `receive_buffer`.
-    limit: u64,
+    memory: Memory,
     /// The advertised window is a multiple of this (window scale).
     unit: u64,
+    /// The window of the whole buffer, the most that is advertised, and the limit of the next ACK.
     space: u64,
+    clamp: u64,
     rcv_ssthresh: u64,
+    /// The largest segment that the host advertised, in payload (`advmss`).
+    mss: u64,
+    /// A full segment: its memory, how far it raises the limit, and how far at once (zero if that
+    /// depends on the limit).
+    full_memory: u64,
+    full_limit: u64,
+    full_step: u64,
     /// Last advertised window, and the `rcv_nxt` at which it starts.
     advertised: u64,
     advertised_at: u64,
@@ -81,32 +94,59 @@ pub(super) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    pub fn new(receive_buffer: u64, initial_window: u64, autotuning: Autotuning) -> Self {
-        let shift = (receive_buffer.max(1).ilog2())
-            .saturating_sub(15)
-            .min(LARGEST_SHIFT);
-        // The largest window that the scale option can express.
-        let limit = receive_buffer.clamp(1, 0xffff << LARGEST_SHIFT);
-        let initial = initial_window.clamp(1, limit);
-        let space = match autotuning {
-            Autotuning::Current => (initial + initial / 4).min(limit),
-            Autotuning::Linux54 => initial,
-            Autotuning::Off => limit,
+    pub fn new(config: &ReceiverConfig) -> Self {
+        let autotuning = config.autotuning;
+        let buffer = config.receive_buffer.get().max(1);
+        let initial = config.initial_window.get().max(1);
+        let is_measured = autotuning != Autotuning::Linux54;
+        // `receive_buffer` is the window of this memory with segments of 1,448 bytes.
+        let most = if is_measured {
+            buffer.saturating_mul(8).div_ceil(5)
+        } else {
+            buffer.saturating_mul(2)
         };
+        // 65,535 bytes are what the header can say of a window of 64 KiB.
+        let size = match autotuning {
+            Autotuning::Off => most,
+            _ => most.min(initial.next_multiple_of(2).saturating_mul(2)),
+        };
+        let memory = Memory::new(size, most, is_measured, config.truesize);
+        let space = memory.window();
+        let scaled = match autotuning {
+            Autotuning::Off => space,
+            _ => most.max(LEAST_SCALED),
+        };
+        let shift = scaled.max(1).ilog2().saturating_sub(15).min(LARGEST_SHIFT);
+        let mss = u64::from(config.mss.max(1));
+        let offered = space.min(initial);
+        let advertised = if offered > mss {
+            offered - offered % mss
+        } else {
+            offered
+        };
+        let mut clamp = space.min(0xffff << shift);
+        if clamp > 2 * mss && clamp + mss > space {
+            clamp = (2 * mss).max(space - mss);
+        }
+        let rcv_ssthresh = advertised.min(clamp);
         Self {
             autotuning,
-            is_strict: false,
-            limit,
+            memory,
             unit: 1 << shift,
             space,
-            rcv_ssthresh: initial,
-            advertised: initial,
+            clamp,
+            rcv_ssthresh,
+            mss,
+            full_memory: 0,
+            full_limit: 0,
+            full_step: 0,
+            advertised,
             advertised_at: 0,
             rtt_x8: 0,
             round_end: 0,
             round_start: None,
             last_ts_ecr: 0,
-            read_per_round: 0,
+            read_per_round: rcv_ssthresh.min(INITIAL_SEGMENTS * mss),
             read_at: 0,
             read_since: None,
             measured: None,
@@ -114,9 +154,53 @@ impl ReceiveWindow {
         }
     }
 
-    /// Data may stay in the buffer from now on.
-    pub const fn limit_to_free_space(&mut self) {
-        self.is_strict = true;
+    /// The shift of the window scale option.
+    pub const fn shift(&self) -> u32 {
+        self.unit.trailing_zeros()
+    }
+
+    /// The connection is open: the first round trip of the application begins.
+    pub fn open(&mut self, now: Instant) {
+        self.read_since.get_or_insert(now);
+    }
+
+    /// The memory of a packet.
+    pub const fn memory_of(&self, len: u64, headers: u64) -> u64 {
+        self.memory.of_packet(len, headers)
+    }
+
+    /// What such a packet can still take.
+    pub const fn tail_room(&self, memory: u64, len: u64, headers: u64) -> u64 {
+        self.memory.tail_room(memory, len, headers)
+    }
+
+    /// A packet of `len` bytes, larger than all before it, takes `memory` (`tcp_measure_rcv_mss`).
+    pub fn observe(&mut self, len: u64, memory: u64) {
+        if !self.memory.observe(len, memory) {
+            return;
+        }
+        self.space = self.memory.window();
+        // `tcp_set_window_clamp`.
+        let clamp = self.space.max(LEAST_CLAMP);
+        if clamp < self.clamp {
+            self.rcv_ssthresh = self.rcv_ssthresh.min(clamp);
+        } else if clamp > self.clamp {
+            self.rcv_ssthresh = self.rcv_ssthresh.max(self.advertised.min(clamp));
+        }
+        self.clamp = clamp;
+        self.read_per_round = self.read_per_round.min(clamp);
+    }
+
+    /// The next segments are likely to have `len` bytes, and take `memory`.
+    #[inline]
+    pub fn expect_full(&mut self, len: u64, memory: u64) {
+        self.full_memory = memory;
+        self.full_limit = self.clamp.min(self.memory.free(memory));
+        self.full_step = if self.memory.window_of(memory) <= len {
+            2 * len.max(self.mss)
+        } else {
+            0
+        };
     }
 
     /// The window that the last ACK advertised.
@@ -129,10 +213,10 @@ impl ReceiveWindow {
         (self.advertised_at + self.advertised).saturating_sub(rcv_nxt)
     }
 
-    /// Whether at most half of the space is left of the advertised window.
+    /// Whether at most half of the clamp is left of the advertised window.
     #[inline]
     pub const fn is_half_used(&self, rcv_nxt: u64) -> bool {
-        2 * self.remaining(rcv_nxt) <= self.space
+        2 * self.remaining(rcv_nxt) <= self.clamp
     }
 
     /// `rcv_nxt` of the last ACK (`rcv_wup`).
@@ -151,47 +235,103 @@ impl ReceiveWindow {
         self.rtt_x8
     }
 
-    /// A segment of `len` bytes arrived while the buffer holds `held` bytes: raises the limit of
-    /// the advertised window. Returns whether it rose.
-    pub fn grow(&mut self, len: u64, rcv_mss: u64, held: u64) -> bool {
-        let free = self
-            .space
-            .saturating_sub(held)
-            .saturating_sub(self.rcv_ssthresh);
-        if free == 0 {
+    /// A segment of `len` bytes that takes `memory` arrived, while the packets in the buffer take
+    /// `held`: raises the limit of the advertised window. Returns whether it rose.
+    pub fn grow(&mut self, len: u64, memory: u64, rcv_mss: u64, held: u64) -> bool {
+        let limit = self.clamp.min(self.memory.free(held));
+        let room = limit.saturating_sub(self.rcv_ssthresh);
+        if room == 0 {
             return false;
         }
-        self.rcv_ssthresh += free.min(2 * rcv_mss.max(len));
+        let step = if self.memory.window_of(memory) <= len {
+            2 * self.mss
+        } else if self.permits(len, memory) {
+            2 * rcv_mss
+        } else {
+            return false;
+        };
+        self.rcv_ssthresh += room.min(step.max(2 * len));
         true
     }
 
-    /// The window to advertise with `held` bytes out of order (`__tcp_select_window`).
+    /// Whether a segment that takes more memory than its payload is worth raises the limit: only
+    /// while that is small (`__tcp_grow_window`).
+    fn permits(&self, len: u64, memory: u64) -> bool {
+        let mut worth = self.memory.window_of(memory) / 2;
+        let mut window = self.memory.half_of_most();
+        while self.rcv_ssthresh <= window {
+            if worth <= len {
+                return true;
+            }
+            worth /= 2;
+            window /= 2;
+        }
+        false
+    }
+
+    /// [`Self::grow`] for a segment that is alone in the buffer, and like [`Self::expect_full`] said.
+    #[inline(always)]
+    pub fn grow_by_full(&mut self, len: u64) -> bool {
+        if self.rcv_ssthresh >= self.full_limit {
+            return false;
+        }
+        if self.full_step == 0 {
+            return self.grow(len, self.full_memory, len, self.full_memory);
+        }
+        self.rcv_ssthresh = (self.rcv_ssthresh + self.full_step).min(self.full_limit);
+        true
+    }
+
+    /// The window to advertise while the packets in the buffer take `held` (`__tcp_select_window`).
     #[inline(always)]
     pub fn candidate(&self, rcv_mss: u64, held: u64) -> u64 {
-        let mut free = self.space.saturating_sub(held);
-        if free < self.space / 2 {
-            if self.is_strict {
-                free = self.round(free);
-            }
-            if free < self.space / 16 || free < rcv_mss {
+        let mut free = if held == 0 {
+            self.space
+        } else {
+            self.memory.free(held)
+        };
+        let most = self.clamp.min(self.space);
+        let full = rcv_mss.min(most);
+        if free < most / 2 {
+            free &= !(self.unit - 1);
+            if free < self.space / 16 || free < full {
                 return 0;
             }
         }
-        self.round(free.min(self.rcv_ssthresh))
-    }
-
-    /// The next multiple of the unit, which is a power of two, or the previous one.
-    const fn round(&self, window: u64) -> u64 {
-        if self.is_strict {
-            window & !(self.unit - 1)
+        free = free.min(self.rcv_ssthresh);
+        if self.unit > 1 {
+            self.round(free)
         } else {
-            (window + self.unit - 1) & !(self.unit - 1)
+            self.in_segments(free, full, most)
         }
     }
 
-    /// Whether the buffer holds so much that the receiver leaves quick-ACK mode.
+    /// Without a scale, the window is a multiple of the segment, and stays while that changes little.
+    #[inline(never)]
+    const fn in_segments(&self, free: u64, full: u64, most: u64) -> u64 {
+        let window = self.advertised;
+        if window + full <= free || window > free {
+            free - free % full
+        } else if full == most && free > window + most / 2 {
+            free
+        } else {
+            window
+        }
+    }
+
+    /// The next multiple of the unit, which is a power of two.
+    const fn round(&self, window: u64) -> u64 {
+        (window + self.unit - 1) & !(self.unit - 1)
+    }
+
+    /// Whether the packets in the buffer take so much that the receiver leaves quick-ACK mode.
     pub const fn is_crowded(&self, held: u64) -> bool {
-        self.space.saturating_sub(held) < self.space / 2
+        let most = if self.clamp < self.space {
+            self.clamp
+        } else {
+            self.space
+        };
+        self.memory.free(held) < most / 2
     }
 
     /// Advertises the window for an ACK of `rcv_nxt`. Its right edge never moves back.
@@ -199,11 +339,7 @@ impl ReceiveWindow {
         let left = self.remaining(rcv_nxt);
         let mut window = self.candidate(rcv_mss, held);
         if window < left {
-            window = if self.is_strict {
-                left
-            } else {
-                self.round(left)
-            };
+            window = self.round(left);
         }
         self.advertised = window;
         self.advertised_at = rcv_nxt;
@@ -262,13 +398,9 @@ impl ReceiveWindow {
     /// The application reads a segment that ends at `copied`, with `behind` bytes in order behind it
     /// (`tcp_rcv_space_adjust`).
     #[inline]
-    pub fn on_read(&mut self, now: Instant, copied: u64, behind: u64, rcv_mss: u64) {
+    pub fn on_read(&mut self, now: Instant, copied: u64, behind: u64) {
         let Some(since) = self.read_since else {
             self.read_since = Some(now);
-            self.read_per_round = self
-                .rcv_ssthresh
-                .min(self.advertised)
-                .min(INITIAL_SEGMENTS * rcv_mss);
             return;
         };
         let elapsed = now.saturating_since(since).as_micros();
@@ -288,7 +420,7 @@ impl ReceiveWindow {
         rcv_mss: u64,
         span: impl FnOnce() -> u64,
     ) {
-        self.on_read(now, copied, 0, rcv_mss);
+        self.on_read(now, copied, 0);
         let Some((since, copied)) = self.measured.take() else {
             return;
         };
@@ -374,8 +506,10 @@ impl ReceiveWindow {
 
     #[inline]
     fn raise_space(&mut self, target: u64) {
-        if self.autotuning != Autotuning::Off {
-            self.space = self.space.max(target.min(self.limit));
+        if self.autotuning != Autotuning::Off && self.memory.raise(target) {
+            self.space = self.memory.window();
+            self.clamp = self.space;
+            self.full_limit = self.clamp.min(self.memory.free(self.full_memory));
         }
     }
 }

@@ -221,6 +221,10 @@ fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
             let config = ReceiverConfig {
                 receive_buffer: Bytes::new(buffer),
                 initial_window: Bytes::new(initial),
+                mss,
+                merged: mss,
+                // Small, so that memory limits the window, or large.
+                truesize: [0, 0, 0, 2 * mss, 9 * mss][buffer as usize % 5],
                 autotuning,
                 ack_policy: if every {
                     AckPolicy::EverySegment
@@ -478,6 +482,9 @@ fn the_fast_path_is_taken() {
             let config = ReceiverConfig {
                 receive_buffer: Bytes::new(6 << 20),
                 initial_window: Bytes::new(65_535),
+                mss: 1448,
+                merged: 1448,
+                truesize: 0,
                 autotuning,
                 ack_policy,
                 sack: true,
