@@ -88,6 +88,7 @@ snapshots: tools
 	  --test routers --test layers -- --nocapture
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages \
 	  --test requirements
+	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-kernel --test options
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-scenario --test schema
 
 # The first prerequisite of `make test`, so that its table has the build.
@@ -202,7 +203,7 @@ $(BIN)/python: | tools
 
 $(VENV)/installed: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
 	@echo "Building slowstart into $(VENV) (the first build takes a few minutes)"
-	@$(TIMED) "build of the package" bash -eu -c '$(PIP) .'
+	@$(TIMED) "build of the package" bash -eu -c '$(PIP) ".[report]"'
 	@touch $@
 
 $(VENV)/installed-dev: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python

@@ -100,9 +100,12 @@ def sweep(
         The sweep. ``table`` is the table of flows (polars), ``to_xarray()`` the same as arrays.
 
     Raises:
-        InputError: With file and line, if there is a file.
+        InputError: With file and line, if there is a file; or a library is missing.
         RunError: A run failed.
     """
+    from slowstart.extras import need_report
+
+    need_report("slowstart.sweep")
     from slowstart import sweeps
 
     return sweeps.sweep(

@@ -194,33 +194,6 @@ def stacks() -> list[dict[str, Any]]:
 def refusal(stack: str, algorithm: str) -> str | None:
     """Why a QUIC stack does not run an algorithm; ``None`` if it does."""
 
-def check_stacks(
-    scenarios: Sequence[Scenario], stacks: Sequence[str], own: Sequence[str | None]
-) -> None:
-    """Raises ``InputError`` if a stack does not support its scenario."""
-
-def run_stacks(
-    scenarios: Sequence[Scenario],
-    stacks: Sequence[str],
-    own: Sequence[str | None],
-    *,
-    threads: int | None = None,
-    traces: bool = False,
-    runs: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> Result:
-    """Runs each scenario on its stack, ``simulated`` or a QUIC stack, in virtual time.
-
-    Args:
-        scenarios: What to run.
-        stacks: A stack for each scenario.
-        own: For each scenario, the stack's own controller that all flows have (``own:cubic``).
-        threads: Number of runs in parallel.
-        traces: Keep time series.
-        runs: Make only this many runs of each scenario.
-        progress: Called with the number of finished runs and of all runs.
-    """
-
 def enter_user_namespace() -> None:
     """Moves this process to a user namespace, unless it may make network namespaces already.
 
@@ -385,6 +358,25 @@ class Scenario:
             tick_us: The length of their tick; 0 for exact timers.
             older_receiver: Whether receivers size their windows as Linux before 6.16.
         """
+
+    def on(self, stack: str, own: str | None = None) -> Scenario:
+        """The same scenario on another stack in virtual time.
+
+        Args:
+            stack: ``simulated``, or a QUIC stack (:func:`stacks`).
+            own: One of the stack's own controllers for all flows: ``own``, ``own:bbr``.
+
+        Raises:
+            slowstart.InputError: The stack does not support the scenario.
+        """
+
+    @property
+    def stack(self) -> str:
+        """The stack that runs it."""
+
+    @property
+    def own(self) -> str | None:
+        """The stack's own controller that all flows have."""
 
     def with_algorithms(self, algorithms: Mapping[str, str]) -> Scenario:
         """The same scenario with other algorithms of its flows, by their names, which stay."""

@@ -110,7 +110,11 @@ def labelled(scenarios: Sequence[Scenario], labels: Mapping[str, str]) -> list[S
     """The scenarios with labels in place of the flow names that are the keys of ``labels``."""
     if not labels:
         return list(scenarios)
-    return [each.with_names(flows=labels) for each in scenarios]
+
+    def own(scenario: Scenario) -> dict[str, str]:
+        return {flow: labels[flow] for flow in scenario.flows if flow in labels}
+
+    return [each.with_names(flows=own(each)) for each in scenarios]
 
 
 def meanings(labels: Mapping[str, str]) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from slowstart import labels as names_of_flows
+from slowstart import stacks
 from slowstart._native import Scenario, check_linux, check_vm, run_batch, run_linux, run_vm
 from slowstart.errors import InputError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from slowstart._native import Result, Table
 
     Name = str | os.PathLike[str]
-    Stack = Literal["simulated", "linux", "linux-vm"]
+    Stack = str
 
 
 def compare(
@@ -34,13 +35,15 @@ def compare(
     flows: int = 1,
     stagger: str | None = None,
     labels: Mapping[str, str] | None = None,
+    stack: str | Iterable[str] = "simulated",
 ) -> list[Scenario]:
-    """Makes one scenario for each pair of path and algorithm, with all other settings equal.
+    """Makes one scenario for each path, algorithm and stack, with all other settings equal.
 
     Args:
         path: Presets (:func:`paths`), ``trace:FILE``, or path files; one or several.
         algorithm: ``avoidance+startup[:option=value,...]`` or a monolithic congestion control; one
             or several. See :func:`algorithms`. ``"Ours=cubic+search:threshold=30"`` has a label.
+            On a QUIC stack also ``own``, the stack's own controller, or ``own:bbr``.
         size: Amount of data that each flow sends, with unit (``"20 MB"``). Give either this or
             ``duration``.
         duration: Time for which each flow sends, with unit (``"10 s"``).
@@ -53,10 +56,13 @@ def compare(
         stagger: Time between the starts of consecutive flows, with unit.
         labels: Further labels, ``{"Ours": "cubic+search:threshold=30"}``: tables, figures and
             results then show ``Ours`` as the name of its flows.
+        stack: What runs the scenarios in virtual time: ``simulated``, or QUIC stacks such as
+            ``quinn``; one or several. Names of flows then have that of the stack. Kernels are a
+            matter of :func:`run`.
 
     Returns:
-        The scenarios: those of the first path in the order of the algorithms, then those of the
-        next path.
+        The scenarios: those of the first path in the order of the algorithms, and of the stacks,
+        then those of the next path.
 
     Raises:
         InputError: An argument is unknown, out of range, or given twice.
@@ -71,8 +77,19 @@ def compare(
     algorithms_given, given_labels = names_of_flows.split(
         _strings(algorithm, "algorithm", "cubic+search")
     )
+    stacks_given = _strings(stack, "stack", "quinn")
     if not paths_given:
         raise InputError("no path given: name at least one")
+    if stacks_given != [stacks.SIMULATED]:
+        settings: dict[str, Any] = {
+            "size": size, "duration": duration, "runs": runs, "seed": seed, "flows": flows,
+            "initial_window": initial_window, "pacing": pacing, "stagger": stagger,
+        }  # fmt: skip
+        if labels:
+            raise InputError('labels on several stacks belong to algorithms: "Ours=cubic+search"')
+        stacks.check_names(stacks_given)
+        asked = list(zip(algorithms_given, given_labels, strict=True))
+        return _on_stacks(paths_given, asked, stacks_given, settings)
     _check_units(size=size, duration=duration, stagger=stagger)
     _check_single(algorithms_given)
     made = [
@@ -98,6 +115,30 @@ def compare(
             raise InputError(f"the label {label} of {name} is given twice")
         shown[name] = label
     return names_of_flows.labelled(list(itertools.chain(*made)), shown)
+
+
+def _on_stacks(
+    paths: Sequence[str],
+    algorithms: Sequence[tuple[str, str | None]],
+    names: Sequence[str],
+    settings: dict[str, Any],
+) -> list[Scenario]:
+    """The scenarios of a comparison of stacks in virtual time."""
+    made: list[Scenario] = []
+    ours = [each for each, _ in algorithms if not stacks.is_own(each)]
+    if ours:
+        compare(paths, ours, **settings)  # rejects what is given twice
+    for path in paths:
+        for algorithm, label in algorithms:
+            (plain,) = compare([path], [stacks.placeholder(algorithm)], **settings)
+            for name in names:
+                if stacks.is_own(algorithm) and name == stacks.SIMULATED and len(names) > 1:
+                    continue  # the simulated TCP has none
+                one = stacks.placed(plain, name, algorithm)
+                shown = label or one.flows[0]
+                shown = f"{shown}, {name}" if len(names) > 1 else shown
+                made.append(one.with_names(flows=dict.fromkeys(one.flows, shown)))
+    return made
 
 
 # An example of each amount.
@@ -219,7 +260,8 @@ def run(
         traces: Keep time series, for ``flow_traces`` and ``link_traces``.
         runs: Make only this many runs of each scenario, starting with the first.
         progress: Called from time to time with the number of finished runs and of all runs.
-        stack: ``simulated``: the simulated TCP. ``linux``: the running kernel's TCP over an
+        stack: ``simulated``: the simulated TCP, or the stack that a scenario has already. A QUIC
+            stack in virtual time, such as ``quinn``. ``linux``: the running kernel's TCP over an
             emulated path, in real time; this needs root, or a user namespace in which
             ``/dev/net/tun`` can be opened. ``linux-vm``: the TCP of a kernel in a virtual machine,
             in virtual time; ``slowstart vm`` reports what this needs.
@@ -259,18 +301,22 @@ def run(
         named = [name for each in scenarios for name in each.flows]
         shown = names_of_flows.by_name(labels, named)
         scenarios = names_of_flows.labelled(scenarios, shown)
+    if stack in stacks.known() and stack != stacks.SIMULATED:
+        scenarios = [stacks.placed(each, stack) for each in scenarios]
+        stack = stacks.SIMULATED
     if to is not None:
         if stack != "simulated" or traces or force or switch_hystart:
             raise InputError(
-                "to writes the tables of simulations: leave out traces, stack, force and "
-                "switch_hystart"
+                "to writes the tables of runs in virtual time: leave out traces, force, "
+                "switch_hystart and a kernel's stack"
             )
         from slowstart.store.streaming import stream
 
         summary, _ = stream(scenarios, to, threads=threads, runs=runs, progress=progress)
         return summary
     if stack not in ("simulated", "linux", "linux-vm"):
-        raise InputError(f"unknown stack {stack!r}: use simulated, linux or linux-vm")
+        every = ", ".join([*stacks.known(), "linux", "linux-vm"])
+        raise InputError(f"unknown stack {stack!r}: there are {every}")
     if stack == "simulated" and (force or switch_hystart):
         raise InputError("force and switch_hystart are for kernel runs only: stack='linux'")
     if stack == "linux-vm" and switch_hystart:
@@ -296,6 +342,10 @@ def check_stack(scenarios: Sequence[Scenario], stack: str, *, switch_hystart: bo
     Raises:
         InputError: With the reason.
     """
+    if stack in ("linux", "linux-vm"):
+        for each in scenarios:
+            if each.stack != stacks.SIMULATED:
+                raise InputError(f"a scenario on the stack {each.stack} does not run on {stack}")
     if stack == "linux":
         check_linux(scenarios, switch_hystart=switch_hystart)
     elif stack == "linux-vm":

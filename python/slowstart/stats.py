@@ -1,4 +1,4 @@
-"""Confidence intervals of proportions, and empirical distributions.
+"""Confidence intervals of proportions and of their differences, and empirical distributions.
 
 The native module computes medians and their distribution-free intervals by order statistics
 (``summary`` of the result document).
@@ -6,7 +6,7 @@ The native module computes medians and their distribution-free intervals by orde
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,27 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float
     middle = (proportion + z * z / (2 * trials)) / scale
     variance = proportion * (1 - proportion) / trials
     half = z / scale * sqrt(variance + z * z / (4 * trials * trials))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # The ends of 0 and of all are exact; their rounding errors would exclude the proportion itself.
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    return low, 1.0 if successes == trials else min(1.0, middle + half)
+
+
+def newcombe(
+    proportion: float, trials: int, other: float, other_trials: int
+) -> tuple[float, float] | None:
+    """The 95 % interval of ``proportion - other``, two fractions of independent trials.
+
+    ``None`` without trials. Source: R. G. Newcombe, "Interval estimation for the difference between
+    independent proportions", 1998, method 10: Wilson's interval of each, combined.
+    """
+    one = wilson(round(proportion * trials), trials)
+    two = wilson(round(other * other_trials), other_trials)
+    if one is None or two is None:
+        return None
+    below = hypot(proportion - one[0], two[1] - other)
+    above = hypot(one[1] - proportion, other - two[0])
+    difference = proportion - other
+    return difference - below, difference + above
 
 
 def ecdf(values: Iterable[float]) -> tuple[list[float], list[float]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
+import subprocess
+from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from conftest import Command
 from test_verdicts import CLAIM
 
 from slowstart import InputError, studies
-from slowstart.studies import claims
+from slowstart.studies import claims, seals
 from slowstart.studies.bands import Expected
 from slowstart.studies.calibrate import compared
 from slowstart.studies.calibration import Target, applied, takes
@@ -270,15 +272,67 @@ def test_the_stored_sets_belong_to_the_calibrations(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_no_claim_changes_silently(name: str) -> None:
-    """``claims.lock`` has each claim's seal from before its first run.
+    """``slowstart study NAME --seal`` writes a new claim's line into ``claims.lock``.
 
-    A new claim's line is written by ``SLOWSTART_SNAPSHOT=write pytest -k changes_silently``. The
-    line of a claim whose measure or tolerance changes has to be deleted by hand first.
+    The line of a claim whose measure or band changes has to be deleted by hand first.
     """
-    study = studies.load(name)
-    file = FOLDERS / name / "claims.lock"
-    write = os.environ.get("SLOWSTART_SNAPSHOT") == "write"
-    assert claims.check_lock(study.claims, file, write=write) == []
+    assert seals.differences(studies.load(name).claims, FOLDERS / name) == []
+
+
+def test_a_changed_band_has_its_reason_in_the_changelog() -> None:
+    """Each seal that changed in the history is named below a heading of ``CHANGELOG.md``."""
+    root = Path(__file__).parents[2]
+    text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    section = text.partition("### Claims whose measure or band changed")[2].partition("\n##")[0]
+    reasons = {
+        entry.partition("`")[0]: re.findall("`([^`]+)`", entry.partition("`")[2])
+        for entry in section.split("\n- `")[1:]
+    }
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", *words], cwd=root, capture_output=True, text=True, check=False
+        )
+        return done.stdout if done.returncode == 0 else ""
+
+    if not git("rev-parse", "HEAD"):
+        pytest.skip("no git history: changes of claims.lock were not checked")
+    for name in names():
+        path = f"python/slowstart/studies/folders/{name}/claims.lock"
+        commits = git("log", "--reverse", "--format=%H", "--", path).split()
+        texts = [git("show", f"{each}:{path}") for each in commits]
+        texts.append((root / path).read_text(encoding="utf-8"))
+        states = [seals.read(each) for each in texts if each]
+        for before, after in pairwise(states):
+            for claim, seal in before.items():
+                if after.get(claim, seal) != seal:
+                    known = reasons.get(name, [])
+                    assert any(fnmatchcase(claim, each) for each in known), f"{name}: {claim}"
+
+
+def test_a_seal_is_written_before_the_first_run_only(command: Command, tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    out = tmp_path / "out"
+    done = command("study", str(folder), "--seal", "-o", str(out))
+    assert "sealed lost" in done.stdout
+    lock = folder / "claims.lock"
+    assert list(seals.read(lock.read_text())) == ["lost"]
+    assert "its seal already" in command("study", str(folder), "--seal", "-o", str(out)).stdout
+    # A changed band is refused.
+    before = lock.read_text()
+    write(tmp_path, limit=1)
+    done = command("study", str(folder), "--seal", "-o", str(out))
+    assert done.returncode == 2
+    assert "lost is not what was sealed" in done.stderr
+    # So is a seal after the first run.
+    lock.unlink()
+    out.mkdir()
+    (out / "result.json").write_text("{}")
+    done = command("study", str(folder), "--seal", "-o", str(out))
+    assert done.returncode == 2
+    assert "has results" in done.stderr
+    assert not lock.exists()
+    assert before
 
 
 def test_calibrating_a_built_in_study_leaves_the_package_alone(

@@ -538,7 +538,7 @@ def test_command_writes_a_page_and_a_document(command: Command, tmp_path: Path) 
         (["cubic+nothing:There"], "no module `nothing`"),
         (["bbr", "-a", "bbr"], "nothing to be compared with"),
         (["bbr", "-a", "vegass"], "vegass"),
-        (["bbr", "--stack", "freebsd"], "--stack freebsd"),
+        (["bbr", "--stack", "freebsd"], "unknown stack freebsd"),
         (["bbr", "--force"], "--force needs --stack linux"),
         (["--all", "-a", "bbr"], "leave out --stack and --against"),
         (["bbr", "-o", "taken"], "taken"),

@@ -70,6 +70,15 @@ def test_a_label_is_given_once() -> None:
         slowstart.compare("wired", [f"A={OURS}"], size="1 MB", labels={"B": OURS})
 
 
+def test_a_flow_that_is_not_there_is_refused() -> None:
+    (scenario,) = slowstart.compare("wired", ["cubic"], size="1 MB")
+    said = "wired has no flow `cubic`; it has cubic\\+hystart$"
+    with pytest.raises(slowstart.InputError, match=said):
+        scenario.with_names(flows={"cubic": "Linux"})
+    with pytest.raises(slowstart.InputError, match=said):
+        scenario.with_algorithms({"cubic": "reno"})
+
+
 def test_scenarios_of_one_path_stay_apart() -> None:
     text = """
 path = {{ rate = "10 Mbit/s", rtt = "20 ms", buffer = "{}" }}

@@ -12,11 +12,11 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 # From the bottom up. Modules of one layer may import each other without cycles.
 FLOORS = (
     # What needs no other module, and the rooms' own names.
-    ("_native", "analysis", "commands", "fidelity", "figures", "report", "store"),
-    ("_version", "errors", "stats", "startup", "figures.colors", "figures.stacking"),
-    ("figure_style", "labels", "figures.theme"),
+    ("_native", "analysis", "checking", "commands", "fidelity", "figures", "report", "store"),
+    ("_version", "errors", "quantities", "stats", "startup", "figures.colors", "figures.stacking"),
+    ("extras", "figure_style", "labels", "figures.theme"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
-    ("running", "traces"),
+    ("running", "stacks", "traces"),
     ("planning", "busy", "store.shipped", "store.exports", "store.archive", "store.runs"),
     # Figures, words and pages.
     ("figures.canvas", "plots"),
@@ -55,7 +55,7 @@ FLOORS = (
     ("studies.library", "studies.terminal"),
     ("studies",),
     # Sweeps.
-    ("sweeps.quantities", "sweeps.expressions"),
+    ("sweeps.expressions",),
     ("sweeps.axes",),
     ("sweeps.definition", "sweeps.plan"),
     ("sweeps.execute",),
@@ -74,6 +74,12 @@ FLOORS = (
     ("evaluation.kernel", "evaluation.drawing", "evaluation.leaderboard"),
     ("evaluation.page", "evaluation.terminal"),
     ("evaluation",),
+    # Rules for continuous integration.
+    ("checking.kinds",),
+    ("checking.rules",),
+    ("checking.runs",),
+    ("checking.judge", "checking.baseline"),
+    ("checking.output",),
     # The command line.
     ("commands.plain", "commands.grouping", "commands.figure_options", "commands.vectors"),
     ("commands.options",),
@@ -83,6 +89,7 @@ FLOORS = (
     ("commands.listing", "commands.stacks"),
     (
         "commands.analyze",
+        "commands.check",
         "commands.evaluate",
         "commands.export",
         "commands.packetdrill",

@@ -79,6 +79,8 @@ def test_the_rows_are_those_of_a_result(tmp_path: Path, name: str, threads: int 
         found = pl.read_parquet(file)
         assert found.schema == expected.schema
         assert found.equals(expected), table
+        other = pl.DataFrame(pq.read_table(file))  # another reader of the format
+        assert other.equals(expected), table
     assert pl.DataFrame(summary).equals(pl.DataFrame(result.summary()))
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
         f"{each}.parquet" for each in to
@@ -111,6 +113,9 @@ def test_the_file_says_what_ran(tmp_path: Path) -> None:
     slowstart.run(scenario, to=file)
     groups = pq.read_metadata(file)
     assert (groups.num_rows, groups.num_row_groups) == (70_000, 2)
+    expected = pl.DataFrame(slowstart.run(scenario).flows())
+    assert pl.read_parquet(file).equals(expected)
+    assert pl.DataFrame(pq.read_table(file)).equals(expected)
 
 
 def test_memory_hardly_grows_with_the_runs(tmp_path: Path) -> None:

@@ -386,7 +386,9 @@ def test_claims_are_beside_the_figures_they_rest_on(tmp_path: Path) -> None:
     study += "[[figure]]" + two.replace('"f"', '"g"').replace('where = "W"', 'where = "table 1"')
     places = ["figure 4.2", "section 5, figure 4.2(b)", "figure 4.2a", "table 1", "figure 30"]
     claims = "".join(
-        CLAIMS.replace('id = "c"', f'id = "c{number}"').replace('"page 1"', f'"{where}"')
+        CLAIMS.replace('id = "c"', f'id = "c{number}"\nnumber = "one"').replace(
+            '"page 1"', f'"{where}"'
+        )
         for number, where in enumerate(places)
     )
     read = studies.load(write(tmp_path, study, claims))

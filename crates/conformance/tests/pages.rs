@@ -1,5 +1,6 @@
 //! The pages of `docs/reference/algorithms`, generated from the code of each algorithm: its row in
-//! the registry, the head of its module, and the conformance vectors named after it.
+//! the registry, the head of its module, the congestion controls of the kernel that have it, and the
+//! conformance vectors named after it.
 //!
 //! `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-conformance --test pages` writes them.
 
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use conformance::{files_in, parse};
 use congestion::{PARTS, PartInfo, PartKind};
+use kernel::offered::{Offered, Values, values, with_part};
+use kernel::{BUILT_IN, CONTROLS};
 
 const KINDS: [(PartKind, &str); 4] = [
     (PartKind::Startup, "Start-up"),
@@ -114,6 +117,23 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
+/// The congestion controls of the kernel that have a part: their names, and what they offer.
+fn kernel(part: &PartInfo) -> (Vec<String>, Vec<Offered<'static>>) {
+    let own = BUILT_IN
+        .iter()
+        .map(|(ours, name)| (*name, Offered::plain(ours)));
+    let programs = CONTROLS
+        .iter()
+        .map(|control| (control.name, control.offered()));
+    let all: Vec<_> = own.chain(programs).collect();
+    let having = all
+        .iter()
+        .filter(|(_, one)| !with_part(&[*one], part).is_empty());
+    having
+        .map(|(name, one)| (format!("`{name}`"), *one))
+        .unzip()
+}
+
 fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
     let mut page = NOTE.to_owned();
     let files = modules(part);
@@ -130,14 +150,31 @@ fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
         .iter()
         .map(|file| format!("[{file}](../../../{file})"))
         .collect();
-    let _ = write!(page, "| code | {} |\n\n## Options\n\n", links.join(", "));
+    let _ = writeln!(page, "| code | {} |", links.join(", "));
+    let (names, in_kernel) = kernel(part);
+    if !names.is_empty() {
+        let guide = "[real kernel](../../guides/real-kernel.md#what-the-kernel-supports)";
+        let _ = writeln!(page, "| {guide} | {} |", names.join(", "));
+    }
+    page.push_str("\n## Options\n\n");
+    let (column, rule) = match names.is_empty() {
+        true => ("", ""),
+        false => (" kernel |", " --- |"),
+    };
     if part.options.is_empty() {
         page.push_str("None.\n");
     } else {
-        page.push_str("| option | default | description |\n| --- | --- | --- |\n");
+        let _ = writeln!(page, "| option | default | description |{column}");
+        let _ = writeln!(page, "| --- | --- | --- |{rule}");
         for option in part.options {
             let (name, default, help) = (option.name, option.default, cell(option.help));
-            let _ = writeln!(page, "| `{name}` | `{default}` | {help} |");
+            let there = match values(&in_kernel, part, option) {
+                _ if names.is_empty() => String::new(),
+                Values::All => " yes |".to_owned(),
+                Values::Default => " no |".to_owned(),
+                Values::Words(words) => format!(" {} |", words.join(", ")),
+            };
+            let _ = writeln!(page, "| `{name}` | `{default}` | {help} |{there}");
         }
     }
     page.push_str("\n## What it does\n\n");
@@ -177,7 +214,8 @@ fn index() -> String {
          An algorithm is written `avoidance+startup[:option=value,...]`, followed by `+` and a recovery\n\
          other than the default `prr`, or it is a monolithic congestion control. `slowstart list\n\
          algorithms` prints the same list. *Provenance* is the origin of the behaviour: a standard,\n\
-         published code, a paper, or our reconstruction.\n",
+         published code, a paper, or our reconstruction. The column *kernel* of a table of options has\n\
+         the values that `--stack linux` takes; it refuses the others.\n",
     );
     for (kind, title) in KINDS {
         let _ = write!(

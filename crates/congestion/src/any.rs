@@ -14,7 +14,7 @@ mod requirements;
 
 pub use error::{AlgorithmError, Problem};
 pub use held::{CommonStartup, Held, Other, Waiting};
-pub use parse::Algorithm;
+pub use parse::{Algorithm, Chosen};
 pub use requirements::Requirements;
 
 use units::feedback::Feedback;

@@ -13,7 +13,7 @@
 
 use std::io::{self, Write};
 
-use network::{Discipline, DropReason, LinkConfig, QueueLimit, Service};
+use network::{Discipline, DropReason, LinkConfig, QueueLimit, RandomAboveConfig, Service};
 use units::{Duration, Instant};
 
 /// Bytes of an opportunity, and of the TUN header in front of the IP header.
@@ -60,7 +60,7 @@ impl Opportunities {
                     lap: 0,
                 };
             }
-            Service::Varying { .. } | Service::Access(_) | Service::Unlimited => {
+            Service::Varying(_) | Service::Access(_) | Service::Unlimited => {
                 return Self::AsUsed;
             }
         };
@@ -234,7 +234,7 @@ fn queue_name(config: &LinkConfig) -> String {
     let (name, ecn, settings) = match &config.queue.discipline {
         Discipline::DropTail if limit.is_none() => return "infinite".to_owned(),
         Discipline::DropTail => ("droptail", false, vec![]),
-        Discipline::RandomAbove { fill, probability } => (
+        Discipline::RandomAbove(RandomAboveConfig { fill, probability }) => (
             "random-above",
             false,
             vec![format!("fill={fill}"), format!("probability={probability}")],
@@ -249,10 +249,10 @@ fn queue_name(config: &LinkConfig) -> String {
         ),
         Discipline::FqCoDel(fq) => (
             "fq_codel",
-            fq.codel.ecn,
+            fq.codel().ecn,
             vec![
-                format!("target={}", ms(fq.codel.target)),
-                format!("interval={}", ms(fq.codel.interval)),
+                format!("target={}", ms(fq.codel().target)),
+                format!("interval={}", ms(fq.codel().interval)),
                 format!("quantum={}", fq.quantum),
                 format!("flows={}", fq.flows),
             ],
@@ -284,7 +284,10 @@ fn queue_name(config: &LinkConfig) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use network::{CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, RedConfig, TraceConfig};
+    use network::{
+        CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, RandomAboveConfig, RedConfig,
+        TraceConfig,
+    };
     use units::Rate;
 
     use super::*;
@@ -378,10 +381,10 @@ mod tests {
                     min: Some(5.0),
                     ..RedConfig::default()
                 }),
-                _ => Discipline::RandomAbove {
+                _ => Discipline::RandomAbove(RandomAboveConfig {
                     fill: 0.5,
                     probability: 0.25,
-                },
+                }),
             };
             queue_name(&config)
         };

@@ -1,13 +1,14 @@
 //! Which congestion control of the kernel does what an algorithm of ours says.
 //!
-//! The kernel brings `reno`, `cubic` and `bbr`; what this project loads into it through eBPF is
-//! known to [`kernel::Wanted`]. Whether the kernel has one is asked of
-//! `/proc/sys/net/ipv4/tcp_available_congestion_control`, which counts loaded ones of both kinds.
+//! [`kernel::BUILT_IN`] lists those of the kernel itself, [`kernel::CONTROLS`] the programs of this
+//! project with their options. `/proc/sys/net/ipv4/tcp_available_congestion_control` lists those that
+//! are loaded, of both.
 
 use std::fs;
 
 use congestion::Algorithm;
-use kernel::Wanted;
+use kernel::offered::{self, Offered};
+use kernel::{BUILT_IN, CONTROLS, Wanted};
 
 /// A congestion control of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,24 +50,20 @@ const fn kind(exit: &'static str, decrease: Option<(u64, u64)>, hystart: bool) -
     }
 }
 
-/// What the kernel brings: our algorithm, the kernel's name, and how it leaves slow start.
-const NAMES: &[(&str, &str, Kind)] = &[
-    ("reno+standard", "reno", kind("ssthresh", RENO, false)),
-    ("cubic+hystart", "cubic", kind("delay", CUBIC, true)),
-    ("bbr", "bbr", kind("full-pipe", None, false)),
-];
-
 /// The kernel's CUBIC with HyStart off, for one socket at a time: an eBPF program of this project.
 pub(crate) const PLAIN_CUBIC: &str = "ss_cubic_std";
 
 /// The kernel's own CUBIC.
 pub(crate) const CUBIC_MODULE: &str = "cubic";
 
-/// How a congestion control of this project leaves slow start.
-fn kind_of(wanted: &Wanted) -> Kind {
-    match wanted.control.name {
+/// How a congestion control of this name leaves slow start.
+fn kind_of(name: &str) -> Kind {
+    match name {
+        "reno" => kind("ssthresh", RENO, false),
+        CUBIC_MODULE => kind("delay", CUBIC, true),
+        "bbr" => kind("full-pipe", None, false),
         "ss_hspp" | "ss_hspatch" => kind("css-rounds", CUBIC, false),
-        // Where the program tells, it also tells which of the two tests it was.
+        // Where the program reports its decision, it also reports which of the two tests it was.
         "ss_hspaper" | "ss_suss" => kind("delay", CUBIC, false),
         "ss_bic" => kind("ssthresh", BIC, false),
         "ss_westwood" => kind("ssthresh", RENO, false),
@@ -90,27 +87,22 @@ pub(crate) fn find(
         kind,
     };
     if let Some(wanted) = Wanted::of_algorithm(algorithm) {
-        return Some((named(wanted.control.name, kind_of(&wanted)), Some(wanted)));
+        let name = wanted.control.name;
+        return Some((named(name, kind_of(name)), Some(wanted)));
     }
-    let (_, kernel, kind) = NAMES.iter().find(|(ours, _, _)| *ours == canonical)?;
-    Some((named(kernel, *kind), None))
+    let (_, kernel) = BUILT_IN.iter().find(|(ours, _)| *ours == canonical)?;
+    Some((named(kernel, kind_of(kernel)), None))
 }
 
-/// Our names of everything that is known, for a message.
-pub(crate) fn known(more: &[KernelName]) -> String {
-    let mut names: Vec<&str> = NAMES.iter().map(|(ours, _, _)| *ours).collect();
-    names.extend([
-        "cubic+standard",
-        "cubic+hystart++ (form)",
-        "cubic+search (version, exit, threshold, missed, alpha, passive)",
-        "cubic+hystart:variant=paper",
-        "cubic+suss",
-        "bic",
-        "westwood",
-    ]);
-    names.extend(more.iter().map(|name| name.algorithm.as_str()));
-    names.dedup();
-    names.join(", ")
+/// Why no congestion control of the kernel implements an algorithm, as the end of a sentence.
+pub(crate) fn refusal(algorithm: &Algorithm, more: &[KernelName]) -> String {
+    let mut offered: Vec<Offered<'_>> = Vec::new();
+    offered.extend(BUILT_IN.iter().map(|(ours, _)| Offered::plain(ours)));
+    for control in CONTROLS {
+        offered.push(control.offered());
+    }
+    offered.extend(more.iter().map(|name| Offered::plain(&name.algorithm)));
+    offered::refusal(&offered, algorithm)
 }
 
 /// The congestion controls that the running kernel offers.

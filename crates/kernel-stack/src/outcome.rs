@@ -54,7 +54,7 @@ pub(crate) fn result_of(
         run,
         seed,
         stack: Stack::Linux,
-        stack_version: None,
+        stack_version: release(),
         scenario: scenario.name.clone(),
         path: scenario.path.name.clone(),
         end_s: seen.end.as_secs_f64(),
@@ -140,7 +140,7 @@ fn flow_result(
     let passive_exit = passive.zip(watched.decision).map(|(at, decision)| {
         let cwnd_bytes = u64::from(decision.cwnd) * observer.smss();
         let exit = SlowStartExitResult::without_evidence(since(at), cwnd_bytes, plan.kind.exit);
-        with_norm(exit, watched)
+        with_norm(exit.in_packets_of(observer.smss()), watched)
     });
     FlowResult {
         flow: plan.index,
@@ -186,14 +186,19 @@ fn flow_result(
     }
 }
 
+/// The release of the running kernel.
+fn release() -> Option<String> {
+    let found = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    Some(found.trim().to_owned())
+}
+
 /// The end of the first slow start, if it was observed.
 pub(crate) fn exit_of(observer: &Observer) -> Option<SlowStartExitResult> {
     let exit = observer.exit?;
-    Some(SlowStartExitResult::without_evidence(
-        exit.at.saturating_since(observer.start).as_secs_f64(),
-        exit.cwnd_segments * observer.smss(),
-        exit.reason,
-    ))
+    let at_s = exit.at.saturating_since(observer.start).as_secs_f64();
+    let smss = observer.smss();
+    let exit = SlowStartExitResult::without_evidence(at_s, exit.cwnd_segments * smss, exit.reason);
+    Some(exit.in_packets_of(smss))
 }
 
 /// The evidence of an exit by SEARCH, whose program in the kernel reports the norm. Of other exits

@@ -194,7 +194,7 @@ fn plan_flow(
         ));
     }
     let algorithm = flow.algorithm.to_string();
-    if flow.algorithm.knows_path() {
+    if flow.algorithm.needs().known_path {
         return refuse(format!(
             "flow `{name}`: `{algorithm}` needs the simulator's knowledge of the path, so only the \
              simulator can run it"
@@ -202,9 +202,8 @@ fn plan_flow(
     }
     let Some((mut found, wanted)) = names::find(&flow.algorithm, &options.names) else {
         return refuse(format!(
-            "flow `{name}`: no congestion control of the kernel implements `{algorithm}`; known \
-             are {}",
-            names::known(&options.names)
+            "flow `{name}`: no congestion control of the kernel implements `{algorithm}`: {}",
+            names::refusal(&flow.algorithm, &options.names)
         ));
     };
     let mut guest = wanted.filter(|_| offer.lacking.is_empty());

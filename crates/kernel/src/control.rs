@@ -1,85 +1,141 @@
 //! The congestion controls that can be loaded, and their options.
 
+use tables::Held;
+
 use crate::Error;
+use crate::offered::Offered;
 
 /// A congestion control that can be loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Control {
     /// Its name in the kernel (TCP_CONGESTION): at most 15 characters.
     pub name: &'static str,
     /// The same algorithm in the simulator.
     pub algorithm: &'static str,
+    /// The options with which it can be loaded. An algorithm with another one is refused.
+    pub options: &'static [Held],
     /// One line about it.
     pub summary: &'static str,
     /// Whether it is loaded when none is named.
     pub default: bool,
 }
 
+const SEARCH: &[Held] = &[
+    Held::new("exit", "the program has all exits"),
+    Held::new("threshold", "the program compares thousandths"),
+    Held::new("missed", "the program does not freeze its time").only(&["keep", "reset"]),
+    Held::new("alpha", "whole initial round trips"),
+    Held::new(
+        "passive",
+        "the program reports its first decision, and does not exit",
+    ),
+    Held::new("arithmetic", "whole percent in either case").only(&["exact", "percent"]),
+];
+
+const SUSS: &[Held] = &[Held::new(
+    "override_window",
+    "accepted, but the program stays within the advertised window: compare it with `cubic+suss`",
+)];
+
+/// The congestion controls of the kernel itself that are known: algorithm and name.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("reno+standard", "reno"),
+    ("cubic+hystart", "cubic"),
+    ("bbr", "bbr"),
+];
+
 /// The congestion controls that can be loaded.
 pub const CONTROLS: &[Control] = &[
     Control {
         name: "ss_search",
         algorithm: "cubic+search:version=2.0,arithmetic=percent",
+        options: SEARCH,
         summary: "CUBIC with SEARCH 2.0 as its slow-start exit",
         default: true,
     },
     Control {
         name: "ss_search31",
         algorithm: "cubic+search:version=3.1,arithmetic=percent",
+        options: SEARCH,
         summary: "CUBIC with SEARCH 3.1 as its slow-start exit",
         default: false,
     },
     Control {
         name: "ss_search40",
         algorithm: "cubic+search:version=4.0,arithmetic=percent",
+        options: SEARCH,
         summary: "CUBIC with SEARCH 4.0, which drains the queue, as its slow-start exit",
         default: false,
     },
     Control {
         name: "ss_hspp",
         algorithm: "cubic+hystart++",
+        options: &[],
         summary: "CUBIC with HyStart++ as its slow-start exit",
         default: true,
     },
     Control {
         name: "ss_hspatch",
         algorithm: "cubic+hystart++:form=patch",
+        options: &[],
         summary: "CUBIC with HyStart++ in the form of its authors' patch",
         default: false,
     },
     Control {
         name: "ss_hspaper",
         algorithm: "cubic+hystart:variant=paper",
+        options: &[],
         summary: "CUBIC with HyStart in the form of its paper",
         default: false,
     },
     Control {
         name: "ss_suss",
         algorithm: "cubic+suss",
+        options: SUSS,
         summary: "CUBIC with slow start accelerated by SUSS, within the advertised window",
         default: false,
     },
     Control {
         name: "ss_cubic_std",
         algorithm: "cubic+standard",
+        options: &[],
         summary: "CUBIC with standard slow start",
         default: true,
     },
     Control {
         name: "ss_bic",
         algorithm: "bic+standard",
+        options: &[],
         summary: "BIC with standard slow start",
         default: false,
     },
     Control {
         name: "ss_westwood",
         algorithm: "westwood+standard",
+        options: &[],
         summary: "Westwood+ with standard slow start",
         default: false,
     },
 ];
 
+impl PartialEq for Control {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Control {}
+
 impl Control {
+    /// The algorithms that it implements.
+    #[must_use]
+    pub const fn offered(&self) -> Offered<'static> {
+        Offered {
+            algorithm: self.algorithm,
+            options: self.options,
+        }
+    }
+
     /// Whether it is one of the versions of SEARCH.
     #[cfg_attr(
         not(all(feature = "bpf", target_os = "linux")),

@@ -26,11 +26,12 @@ mod libbpf;
 mod libbpf;
 mod loader;
 mod needs;
+pub mod offered;
 mod probe;
 mod status;
 mod wanted;
 
-pub use control::{CONTROLS, Control, ExitAction, Options};
+pub use control::{BUILT_IN, CONTROLS, Control, ExitAction, Options};
 pub use error::Error;
 pub use guest::{Guest, GuestExit};
 pub use loader::{load, unload};

@@ -1,14 +1,12 @@
 //! From a name to what is loaded: `ss_search40`, `cubic+search:version=4.0`.
 
-use congestion::avoidance::{BicConfig, CubicConfig, WestwoodConfig};
-use congestion::startup::hystart::HyStartVariant;
-use congestion::startup::hystart_pp::HyStartPlusPlusForm;
-use congestion::startup::search::{Arithmetic, Exit, Missed, Version};
-use congestion::startup::{HyStartConfig, HyStartPlusPlusConfig, SearchConfig, SussConfig};
-use congestion::{Algorithm, AvoidanceConfig, RecoveryConfig, StartupConfig};
+use congestion::startup::SearchConfig;
+use congestion::startup::search::{Exit, Missed};
+use congestion::{Algorithm, StartupConfig};
 
 use crate::Error;
 use crate::control::{CONTROLS, Control, ExitAction, Options};
+use crate::offered::{self, Offered};
 
 /// What is to be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,113 +24,59 @@ impl Wanted {
     /// There is none; the sentence names those there are.
     pub fn named(name: &str) -> Result<Self, Error> {
         let control = CONTROLS.iter().find(|control| control.name == name);
-        let wanted = control.map(|control| Self {
-            control,
-            options: Options::default(),
-        });
-        let parsed = || Self::of_algorithm(&Algorithm::parse(name).ok()?);
-        wanted.or_else(parsed).ok_or_else(|| {
-            let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
-            Error::Invalid(format!(
-                "`{name}` cannot be loaded into the kernel; there are {} (cubic+search with \
-                 version, exit, threshold, missed, alpha and passive; cubic+hystart++ \
-                 with form; cubic+hystart:variant=paper; cubic+suss; cubic+standard; bic; westwood)",
-                names.join(", ")
-            ))
-        })
+        if let Some(control) = control {
+            return Ok(Self {
+                control,
+                options: Options::default(),
+            });
+        }
+        let why = match Algorithm::parse(name) {
+            Ok(algorithm) => match Self::of_algorithm(&algorithm) {
+                Some(wanted) => return Ok(wanted),
+                None => offered::refusal(&loadable(), &algorithm),
+            },
+            Err(_) => {
+                let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
+                let known = offered::known(&loadable()).join(", ");
+                format!("there are {}: {known}", names.join(", "))
+            }
+        };
+        let sentence = format!("`{name}` cannot be loaded into the kernel: {why}");
+        Err(Error::Invalid(sentence))
     }
 
     /// The program that does what `algorithm` says; `None` where none does.
     #[must_use]
     pub fn of_algorithm(algorithm: &Algorithm) -> Option<Self> {
-        let (avoidance, startup, recovery) = algorithm.classic()?;
-        if *recovery != RecoveryConfig::default() {
-            return None;
-        }
-        let bic = AvoidanceConfig::Bic(BicConfig::default());
-        let westwood = AvoidanceConfig::Westwood(WestwoodConfig::default());
-        let cubic = AvoidanceConfig::Cubic(CubicConfig::default());
-        let mut options = Options::default();
-        let name = match startup {
-            StartupConfig::Standard(_) if *avoidance == bic => "ss_bic",
-            StartupConfig::Standard(_) if *avoidance == westwood => "ss_westwood",
-            _ if *avoidance != cubic => return None,
-            StartupConfig::Standard(_) => "ss_cubic_std",
-            StartupConfig::HyStartPlusPlus(config) => hystart_pp(config)?,
-            // HyStart as Linux has it is the kernel's own.
-            StartupConfig::HyStart(config)
-                if *config == HyStartConfig::of(HyStartVariant::Paper) =>
-            {
-                "ss_hspaper"
-            }
-            // The program cannot suppose a larger window; bpf/README.md says so.
-            StartupConfig::Suss(config)
-                if SussConfig::default()
-                    == (SussConfig {
-                        override_window: false,
-                        ..*config
-                    }) =>
-            {
-                "ss_suss"
-            }
-            StartupConfig::Search(config) => {
-                options = search_options(config)?;
-                match config.version {
-                    Version::V2_0 => "ss_search",
-                    Version::V3_1 => "ss_search31",
-                    Version::V4_0 => "ss_search40",
-                    Version::V1_0 | Version::V3_0 => return None,
-                }
-            }
-            _ => return None,
+        let control = CONTROLS
+            .iter()
+            .find(|control| control.offered().implements(algorithm))?;
+        let (_, startup, _) = algorithm.classic()?;
+        let options = match startup {
+            StartupConfig::Search(config) => search_options(config),
+            _ => Options::default(),
         };
         options.check().ok()?;
-        let control = CONTROLS.iter().find(|known| known.name == name)?;
         Some(Self { control, options })
     }
 }
 
-fn hystart_pp(config: &HyStartPlusPlusConfig) -> Option<&'static str> {
-    let plain = HyStartPlusPlusConfig {
-        form: config.form,
-        ..HyStartPlusPlusConfig::default()
-    };
-    let name = match config.form {
-        HyStartPlusPlusForm::Rfc => "ss_hspp",
-        HyStartPlusPlusForm::Patch => "ss_hspatch",
-    };
-    (*config == plain).then_some(name)
+fn loadable() -> Vec<Offered<'static>> {
+    CONTROLS.iter().map(Control::offered).collect()
 }
 
-/// What the programs can do of SEARCH's settings; `None` where some other one is set.
-fn search_options(config: &SearchConfig) -> Option<Options> {
-    let known = SearchConfig {
-        version: config.version,
-        exit: config.exit,
-        passive: config.passive,
-        threshold_permille: config.threshold_permille,
-        missed: config.missed,
-        alpha: config.alpha,
-        arithmetic: config.arithmetic,
-        ..SearchConfig::default()
-    };
-    let alpha = match config.missed {
-        Missed::Keep => None,
-        Missed::Reset => Some(config.alpha),
-        Missed::Freeze => return None,
-    };
-    // The programs have whole percent; bpf/README.md says by how little that differs.
-    let has_arithmetic = config.arithmetic != Arithmetic::Shifted;
-    (*config == known && has_arithmetic).then_some(Options {
+/// How a program is loaded for these settings of SEARCH.
+fn search_options(config: &SearchConfig) -> Options {
+    Options {
         exit: config.exit.map(|exit| match exit {
             Exit::Plain => ExitAction::Plain,
             Exit::Rollback => ExitAction::Rollback,
             Exit::Drain => ExitAction::Drain,
         }),
         threshold_permille: config.threshold_permille,
-        alpha,
+        alpha: (config.missed == Missed::Reset).then_some(config.alpha),
         passive: config.passive,
-    })
+    }
 }
 
 #[cfg(test)]

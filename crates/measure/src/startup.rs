@@ -19,7 +19,7 @@ pub struct SlowStartExitResult {
     pub time_s: f64,
     /// The congestion window at the decision, before any reduction.
     pub cwnd_bytes: u64,
-    /// The same in full packets. Present for QUIC, whose windows count the bytes of datagrams.
+    /// The same in full packets: TCP counts the payload of segments, QUIC that of UDP datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<u64>,
     /// The reason for the exit.
@@ -56,6 +56,13 @@ impl SlowStartExitResult {
             measured: None,
             path: None,
         }
+    }
+
+    /// The same, with its window in packets of `bytes`.
+    #[must_use]
+    pub const fn in_packets_of(mut self, bytes: u64) -> Self {
+        self.cwnd_packets = self.cwnd_bytes.checked_div(bytes);
+        self
     }
 }
 

@@ -1,4 +1,4 @@
-//! Results and time series as Arrow record batches, one schema per table.
+//! Results and time series as Arrow record batches, one schema per table; and a file of them.
 
 use std::sync::Arc;
 
@@ -13,9 +13,11 @@ use crate::{
 };
 
 mod exchanges;
+mod file;
 mod networks;
 
 pub use exchanges::{epochs, queues, responses};
+pub use file::TableFile;
 pub use networks::{network_drops, networks, nodes};
 
 /// A table under construction: columns in order.
@@ -127,6 +129,14 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.count(
         "exit_cwnd_bytes",
         flows().map(|flow| flow.slow_start_exit.as_ref().map(|exit| exit.cwnd_bytes)),
+    );
+    table.count(
+        "exit_cwnd_packets",
+        flows().map(|flow| {
+            flow.slow_start_exit
+                .as_ref()
+                .and_then(|exit| exit.cwnd_packets)
+        }),
     );
     table.maybe_text(
         "exit_reason",

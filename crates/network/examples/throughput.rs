@@ -13,7 +13,7 @@ use std::sync::Arc;
 use network::access::cellular::{CellConfig, CellularConfig, HsdpaConfig};
 use network::{
     AccessConfig, Discipline, Ecn, JitterConfig, JitterDistribution, Link, LinkConfig, LossConfig,
-    Packet, QueueConfig, QueueLimit, Service, TraceConfig,
+    Packet, QueueConfig, QueueLimit, RandomAboveConfig, Service, TraceConfig, VaryingConfig,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
@@ -97,10 +97,10 @@ fn main() {
         600,
     );
     let mut early = wired.clone();
-    early.queue.discipline = Discipline::RandomAbove {
+    early.queue.discipline = Discipline::RandomAbove(RandomAboveConfig {
         fill: 0.9,
         probability: 0.25,
-    };
+    });
     measure("fixed rate, random drop above 0.9", &early, 600);
     let mut lossy = wired.clone();
     lossy.loss = LossConfig::Bernoulli(1e-9);
@@ -112,13 +112,13 @@ fn main() {
         slot: Duration::from_millis(1),
     });
     measure("fixed rate, uniform jitter by 1 ms", &jittery, 600);
-    let varying = Service::Varying {
+    let varying = Service::Varying(VaryingConfig {
         mean: Rate::from_bits_per_sec(50 * MBIT),
         variation: 0.35,
         correlation: Duration::from_millis(100),
         slot: Duration::from_millis(10),
         peak: Rate::from_bits_per_sec(150 * MBIT),
-    };
+    });
     measure(
         "wandering rate by 10 ms",
         &link(varying, QueueLimit::Packets(413)),

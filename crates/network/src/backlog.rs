@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Instant};
 
 use crate::random::{Chance, Purpose, stream};
-use crate::{Discipline, DropReason, QueueConfig, QueueLimit};
+use crate::{Discipline, DropReason, QueueConfig, QueueLimit, RandomAboveConfig};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Backlog {
@@ -53,7 +53,7 @@ impl Backlog {
             | Discipline::FqCoDel(_)
             | Discipline::Pie(_)
             | Discipline::Red(_) => None,
-            Discipline::RandomAbove { fill, probability } => {
+            Discipline::RandomAbove(RandomAboveConfig { fill, probability }) => {
                 let share = |limit: u64| match limit {
                     u64::MAX => u64::MAX,
                     limit => (limit as f64 * fill) as u64,

@@ -4,18 +4,18 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tables::{Described, Field, Key, Kind, MAX_DURATION, Rules, Value, Wrong, described};
+use tables::{Described, Field, Key, Kind, MAX_DURATION, MAX_RATE, Rules, Value, Wrong, described};
 use units::{Bytes, Duration, Rate};
 
 use crate::access::{AccessConfig, AccessModel, CellularConfig, WifiConfig};
-use crate::aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
+use crate::aqm::Discipline;
+use crate::random::MIN_SLOT;
 
-/// Default slot of random jitter.
-const JITTER_SLOT: Duration = Duration::from_millis(10);
+/// Default slot of random jitter and of a varying rate (the reduced model of a cell has a grid of
+/// 10 to 20 ms).
+const SLOT: Duration = Duration::from_millis(10);
 /// A sine is smooth, so it is sampled more finely.
 const SINE_SLOT: Duration = Duration::from_millis(1);
-/// Shortest slot, because each costs a draw.
-const MIN_SLOT: Duration = Duration::from_micros(10);
 
 described! {
     #[derive(Clone, Debug, PartialEq)]
@@ -24,14 +24,14 @@ described! {
         "link-config", "a link", "One direction of a path: `loss -> queue -> server -> delay line`."
     ) {
         /// Its name in results.
-        name: String = String::new() => Key::of(Kind::Text(u32::MAX));
+        name: String = String::new() => Key::of(Kind::Text(u32::MAX)).derived();
         /// How fast it serves.
-        service: Service = Service::Unlimited => Key::of(Kind::Model);
+        service: Service = Service::Unlimited => Key::of(Kind::Model).derived();
         /// Bytes that the link adds to each packet, in its rate and in a queue limited in bytes
         /// (14 for Ethernet as `netem` counts).
-        overhead: u32 = 0 => Key::of(Kind::Integer(0, u32::MAX as u64));
+        overhead: u32 = 0 => Key::of(Kind::Integer(0, u32::MAX as u64)).derived();
         /// The queue in front of the server.
-        queue: QueueConfig = QueueConfig::USUAL => Key::of(Kind::Model);
+        queue: QueueConfig = QueueConfig::USUAL => Key::of(Kind::Model).derived();
         /// Losses of the medium, before the queue: a fraction of the packets, or a table with two
         /// states.
         loss: LossConfig = LossConfig::None =>
@@ -39,7 +39,7 @@ described! {
                 .usually("none")
                 .everywhere();
         /// Propagation delay.
-        delay: Duration = Duration::ZERO => Key::of(Kind::DELAY);
+        delay: Duration = Duration::ZERO => Key::of(Kind::DELAY).derived();
         /// Largest addition to the delay (uniform), or a table; jitter never reorders packets.
         jitter: Option<JitterConfig> = None =>
             Key::of(Kind::Any(&[Kind::DELAY, Kind::Table(JitterKeys::TABLE)]))
@@ -67,10 +67,8 @@ settled!(Service, QueueConfig, JitterConfig);
 
 impl LinkConfig {
     /// The keys that a file sets one by one; the other fields follow from several keys.
-    pub const KEYS: &'static [Key] = &tables::without::<
-        { Self::TABLE.keys.len() - Self::SETTLED.len() },
-    >(Self::TABLE.keys, Self::SETTLED);
-    const SETTLED: &'static [&'static str] = &["name", "service", "overhead", "queue", "delay"];
+    pub const KEYS: &'static [Key] =
+        &tables::given::<{ tables::given_len(Self::TABLE.keys) }>(Self::TABLE.keys);
 
     /// Whether its discipline or its model decides after a packet's arrival when the packet leaves;
     /// see [`crate::Link::decides_late`].
@@ -78,7 +76,7 @@ impl LinkConfig {
     pub fn decides_late(&self) -> bool {
         let on_arrival = matches!(
             self.queue.discipline,
-            Discipline::DropTail | Discipline::RandomAbove { .. }
+            Discipline::DropTail | Discipline::RandomAbove(_)
         );
         self.service != Service::Unlimited && (!on_arrival || self.service.serves_late())
     }
@@ -115,22 +113,41 @@ pub enum Service {
     },
     /// At a varying rate: the logarithm of the rate follows an Ornstein-Uhlenbeck process,
     /// drawn once per `slot` of time (never per packet), around `mean`.
-    Varying {
-        /// Mean rate.
-        mean: Rate,
-        /// Coefficient of variation of the rate (0.3 is a calm cell, 0.6 a busy one).
-        variation: f64,
-        /// Time after which the correlation has fallen to 1/e.
-        correlation: Duration,
-        /// How long a drawn rate holds.
-        slot: Duration,
-        /// The rate never exceeds this.
-        peak: Rate,
-    },
+    Varying(VaryingConfig),
     /// Delivery opportunities as Mahimahi defines them.
     Trace(Arc<TraceConfig>),
     /// By a model of an access network.
     Access(Arc<AccessConfig>),
+}
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct VaryingConfig(
+        "varying-rate", "a varying rate",
+        "A rate whose logarithm follows an Ornstein-Uhlenbeck process, drawn for each slot of time."
+    ) {
+        /// Mean rate.
+        mean: Rate = Rate::ZERO => Key::of(Kind::RATE).needed("40 Mbit/s");
+        /// Coefficient of variation: standard deviation over mean. 30 % is a calm cell, 60 % a busy
+        /// one.
+        variation: f64 = 0.0 => Key::of(Kind::Share(0.0, 300.0)).needed("30 %");
+        /// Time after which the correlation has fallen to 1/e.
+        correlation: Duration = Duration::ZERO => Key::of(Kind::SPAN).needed("1 s");
+        /// Time for which a drawn rate holds.
+        slot: Duration = SLOT => Key::of(Kind::Time(MIN_SLOT, MAX_DURATION));
+        /// Upper limit of the rate.
+        peak: Rate = MAX_RATE => Key::of(Kind::RATE);
+    }
+}
+
+impl Rules for VaryingConfig {
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        match self.peak < self.mean {
+            true => Err(Wrong::value("peak", "the peak is below the mean")),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Service {
@@ -139,7 +156,7 @@ impl Service {
     pub fn is_random(&self) -> bool {
         match self {
             Self::Unlimited | Self::Fixed(_) | Self::Steps { .. } | Self::Trace(_) => false,
-            Self::Varying { .. } => true,
+            Self::Varying(_) => true,
             Self::Access(model) => model.is_random(),
         }
     }
@@ -207,7 +224,7 @@ impl Service {
                     u64::try_from(rate).unwrap_or(u64::MAX),
                 ))
             }
-            Self::Varying { mean, peak, .. } => Some(*mean.min(peak)),
+            Self::Varying(config) => Some(config.mean.min(config.peak)),
             Self::Trace(trace) => Some(trace.mean_rate()),
             Self::Access(access) => Some(access.mean_rate()),
         }
@@ -252,42 +269,6 @@ pub enum QueueLimit {
     Packets(u64),
     /// In bytes, overhead included.
     Bytes(Bytes),
-}
-
-/// Which packets are dropped before the queue is full. A link of unlimited rate has no queue and
-/// drops none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Discipline {
-    /// None.
-    DropTail,
-    /// Each arriving packet with this probability while the queue is above this fraction of its
-    /// limit (the gateway of a GEO operator: 0.25 above 0.5).
-    RandomAbove {
-        /// Fraction of the limit, 0 to 1.
-        fill: f64,
-        /// Probability, 0 to 1.
-        probability: f64,
-    },
-    /// Departing packets, when the queueing delay has exceeded its target for an interval.
-    CoDel(CoDelConfig),
-    /// CoDel with a queue for each flow.
-    FqCoDel(FqCoDelConfig),
-    /// Each arriving packet with a probability that follows the queueing delay.
-    Pie(PieConfig),
-    /// Each arriving packet with a probability that follows the average queue length.
-    Red(RedConfig),
-}
-
-impl Discipline {
-    /// Whether it draws random numbers.
-    #[must_use]
-    pub const fn is_random(&self) -> bool {
-        match self {
-            Self::DropTail | Self::CoDel(_) => false,
-            Self::RandomAbove { .. } | Self::FqCoDel(_) | Self::Pie(_) | Self::Red(_) => true,
-        }
-    }
 }
 
 /// Losses of the medium.
@@ -426,8 +407,8 @@ impl JitterKeys {
     #[must_use]
     pub fn config(self) -> Option<JitterConfig> {
         let (distribution, slot) = match self.distribution {
-            JitterShape::Uniform => (JitterDistribution::Uniform, JITTER_SLOT),
-            JitterShape::Exponential => (JitterDistribution::Exponential, JITTER_SLOT),
+            JitterShape::Uniform => (JitterDistribution::Uniform, SLOT),
+            JitterShape::Exponential => (JitterDistribution::Exponential, SLOT),
             JitterShape::Sine => {
                 let period = self.period.unwrap_or(MAX_DURATION);
                 (JitterDistribution::Sine { period }, SINE_SLOT)

@@ -31,10 +31,11 @@ mod streams;
 pub mod trace;
 
 pub use access::AccessConfig;
-pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
+pub use aqm::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig};
 pub use busy::{Busy, BusyTime, Period};
 pub use config::*;
 pub use link::Link;
 pub use meter::{Mark, Sample, Summary};
 pub use packet::*;
+pub use random::MIN_SLOT;
 pub use streams::Streams;

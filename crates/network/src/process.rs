@@ -12,6 +12,7 @@ use alloc::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::VaryingConfig;
 use crate::random::{Purpose, normal, stream};
 
 /// Work of one byte.
@@ -226,14 +227,14 @@ pub(crate) struct Varying {
 const DEFAULT_SLOT: Duration = Duration::from_millis(1);
 
 impl Varying {
-    pub(crate) fn new(
-        mean: Rate,
-        variation: f64,
-        correlation: Duration,
-        slot: Duration,
-        peak: Rate,
-        rng: &ChaCha8Rng,
-    ) -> Self {
+    pub(crate) fn new(config: &VaryingConfig, rng: &ChaCha8Rng) -> Self {
+        let VaryingConfig {
+            mean,
+            variation,
+            correlation,
+            slot,
+            peak,
+        } = *config;
         let slot = if slot.is_zero() { DEFAULT_SLOT } else { slot };
         let mut rng = stream(rng, Purpose::Rate);
         let variation = variation.max(0.0);
@@ -318,14 +319,14 @@ mod tests {
     const MBIT: u64 = 1_000_000;
 
     fn varying(mean: u64, variation: f64, peak: u64) -> Varying {
-        Varying::new(
-            Rate::from_bits_per_sec(mean),
+        let config = VaryingConfig {
+            mean: Rate::from_bits_per_sec(mean),
             variation,
-            Duration::from_millis(100),
-            Duration::from_millis(10),
-            Rate::from_bits_per_sec(peak),
-            &ChaCha8Rng::seed_from_u64(5),
-        )
+            correlation: Duration::from_millis(100),
+            slot: Duration::from_millis(10),
+            peak: Rate::from_bits_per_sec(peak),
+        };
+        Varying::new(&config, &ChaCha8Rng::seed_from_u64(5))
     }
 
     fn rates(mut process: Varying, slots: u64) -> Vec<f64> {

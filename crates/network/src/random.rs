@@ -3,6 +3,10 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
+use units::Duration;
+
+/// Shortest slot of time for a scenario's draws, because each costs time to simulate.
+pub const MIN_SLOT: Duration = Duration::from_micros(10);
 
 /// The purpose of a stream. The number is part of the results: never renumber.
 #[derive(Clone, Copy)]

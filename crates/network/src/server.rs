@@ -46,13 +46,10 @@ impl Server {
     pub(crate) fn new(service: &Service, around: &Surroundings<'_>) -> Self {
         let process = match service {
             Service::Unlimited => return Self::Unlimited,
-            Service::Fixed(Rate::ZERO)
-            | Service::Varying {
-                mean: Rate::ZERO, ..
+            Service::Fixed(Rate::ZERO) => return Self::Outage,
+            Service::Varying(config) if config.mean.min(config.peak) == Rate::ZERO => {
+                return Self::Outage;
             }
-            | Service::Varying {
-                peak: Rate::ZERO, ..
-            } => return Self::Outage,
             Service::Fixed(rate) => {
                 return Self::Fixed {
                     rate: *rate,
@@ -71,20 +68,9 @@ impl Server {
                 }));
             }
             Service::Steps { steps } => Process::Steps(Steps::new(steps.clone())),
-            Service::Varying {
-                mean,
-                variation,
-                correlation,
-                slot,
-                peak,
-            } => Process::Varying(Box::new(Varying::new(
-                *mean,
-                *variation,
-                *correlation,
-                *slot,
-                *peak,
-                around.rng,
-            ))),
+            Service::Varying(config) => {
+                Process::Varying(Box::new(Varying::new(config, around.rng)))
+            }
         };
         Self::Process(Box::new(ProcessServer {
             origin: process.clone(),

@@ -299,9 +299,11 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
         prop_oneof![
             Just(Discipline::CoDel(codel)),
             Just(Discipline::FqCoDel(FqCoDelConfig {
-                codel,
+                target: codel.target,
+                interval: codel.interval,
+                ecn,
                 flows: 2,
-                quantum: 20
+                quantum: Bytes::new(20),
             })),
             Just(Discipline::Pie(PieConfig {
                 target: Duration::from_nanos(100),
@@ -374,7 +376,7 @@ fn never_acts(which: u32) -> Discipline {
             ..RedConfig::default()
         }),
         _ => Discipline::FqCoDel(FqCoDelConfig {
-            codel,
+            target: codel.target,
             ..FqCoDelConfig::default()
         }),
     }

@@ -10,7 +10,7 @@ use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::access::{AcmConfig, DamaConfig, GeoConfig, MODCODS, RainConfig};
 use network::{
     AccessConfig, Admission, CoDelConfig, Discipline, FqCoDelConfig, Link, LinkConfig, QueueConfig,
-    QueueLimit, Service,
+    QueueLimit, RandomAboveConfig, Service,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -582,10 +582,10 @@ fn forward(config: GeoConfig, limit: QueueLimit, discipline: Discipline) -> Link
 /// The gateway of Kachooei 2024.
 const GATEWAY: (QueueLimit, Discipline) = (
     QueueLimit::Bytes(Bytes::new(36_000_000)),
-    Discipline::RandomAbove {
+    Discipline::RandomAbove(RandomAboveConfig {
         fill: 0.5,
         probability: 0.25,
-    },
+    }),
 );
 
 /// A steady overload settles at half the buffer if three quarters of it fit, and else fills it.

@@ -3,17 +3,17 @@
 mod common;
 
 use common::{MBIT, bare, build, fixed, packet, pop_all};
-use network::{CoDelConfig, Discipline, Link, LinkConfig, QueueLimit};
+use network::{CoDelConfig, Discipline, Link, LinkConfig, QueueLimit, RandomAboveConfig};
 use units::Instant;
 
 /// 12 Mbit/s, so that a packet of 1500 bytes takes 1 ms, and room for 9 packets.
 fn links() -> Vec<Link<u64>> {
     let disciplines = [
         Discipline::DropTail,
-        Discipline::RandomAbove {
+        Discipline::RandomAbove(RandomAboveConfig {
             fill: 1.0,
             probability: 0.5,
-        },
+        }),
         Discipline::CoDel(CoDelConfig::default()),
     ];
     let link = |discipline| {

@@ -4,7 +4,10 @@
 mod common;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
-use network::{Admission, Discipline, DropReason, GilbertElliott, LossConfig, QueueLimit, Service};
+use network::{
+    Admission, Discipline, DropReason, GilbertElliott, LossConfig, QueueLimit, RandomAboveConfig,
+    Service,
+};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// 50 Mbit/s, 100 ms, one BDP of 413 packets of 1514 bytes (SUSS developers 2025).
@@ -136,10 +139,10 @@ fn bernoulli_mean() {
 fn geo(load: f64, secs: u64) -> (u64, u64, u64) {
     let mut config = bare(fixed(33 * MBIT));
     config.queue.limit = QueueLimit::Bytes(Bytes::new(36_000_000));
-    config.queue.discipline = Discipline::RandomAbove {
+    config.queue.discipline = Discipline::RandomAbove(RandomAboveConfig {
         fill: 0.5,
         probability: 0.25,
-    };
+    });
     let mut link = build(&config);
     let spacing = (1500.0 * 8.0 / (33e6 * load) * 1e9) as u64;
     let mut now = Instant::ZERO;

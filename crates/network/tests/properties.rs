@@ -13,7 +13,7 @@ use network::access::cellular::{
 };
 use network::{
     AccessConfig, Admission, Discipline, GilbertElliott, JitterConfig, JitterDistribution,
-    LinkConfig, LossConfig, QueueLimit, Service, TraceConfig,
+    LinkConfig, LossConfig, QueueLimit, RandomAboveConfig, Service, TraceConfig, VaryingConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
@@ -196,12 +196,14 @@ fn services() -> impl Strategy<Value = Service> {
         .prop_flat_map(|bits| 1_u64 << bits..2 << bits)
         .prop_map(Rate::from_bits_per_sec);
     let varying = (fast, 0.0..2.0, 0_u64..500, 0_u64..50, 1_u64..4).prop_map(
-        |(mean, variation, correlation, slot, factor)| Service::Varying {
-            mean,
-            variation,
-            correlation: Duration::from_millis(correlation),
-            slot: Duration::from_millis(slot),
-            peak: mean.mul_div(factor, 2),
+        |(mean, variation, correlation, slot, factor)| {
+            Service::Varying(VaryingConfig {
+                mean,
+                variation,
+                correlation: Duration::from_millis(correlation),
+                slot: Duration::from_millis(slot),
+                peak: mean.mul_div(factor, 2),
+            })
         },
     );
     let trace = (prop::collection::vec(0_u32..20, 0..9), any::<bool>()).prop_map(
@@ -393,8 +395,9 @@ fn links() -> impl Strategy<Value = LinkConfig> {
     ];
     let discipline = prop_oneof![
         Just(Discipline::DropTail),
-        (0.0..1.0, 0.0..1.0)
-            .prop_map(|(fill, probability)| Discipline::RandomAbove { fill, probability }),
+        (0.0..1.0, 0.0..1.0).prop_map(|(fill, probability)| Discipline::RandomAbove(
+            RandomAboveConfig { fill, probability }
+        )),
     ];
     (
         services(),
@@ -515,13 +518,13 @@ proptest! {
     fn a_varying_link_does_not_depend_on_its_packets(
         seed_rate in 1_000_000_u64..100_000_000, sizes in (40_u32..1500, 40_u32..1500), start in 0_u64..500,
     ) {
-        let config = bare(Service::Varying {
+        let config = bare(Service::Varying(VaryingConfig {
             mean: Rate::from_bits_per_sec(seed_rate),
             variation: 0.6,
             correlation: Duration::from_millis(100),
             slot: Duration::from_millis(10),
             peak: Rate::MAX,
-        });
+        }));
         // Each is saturated from `start` to a second; the second one carries a packet before that.
         let carried = |size: u32, early: bool| {
             let mut link = build(&config);

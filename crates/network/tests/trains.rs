@@ -8,8 +8,8 @@ use std::sync::Arc;
 use common::{bare, build};
 use network::{
     AccessConfig, CoDelConfig, Counters, Discipline, Dropped, Ecn, FqCoDelConfig, JitterConfig,
-    JitterDistribution, Link, LinkConfig, LossConfig, Packet, PieConfig, QueueLimit, RedConfig,
-    Sample, Service, Summary, TraceConfig,
+    JitterDistribution, Link, LinkConfig, LossConfig, Packet, PieConfig, QueueLimit,
+    RandomAboveConfig, RedConfig, Sample, Service, Summary, TraceConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
@@ -219,7 +219,7 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
     prop_oneof![
         12 => Just(Discipline::DropTail),
         1 => (0.0..1.0, 0.0..1.0)
-            .prop_map(|(fill, probability)| Discipline::RandomAbove { fill, probability }),
+            .prop_map(|(fill, probability)| Discipline::RandomAbove(RandomAboveConfig { fill, probability })),
         1 => Just(Discipline::CoDel(CoDelConfig::default())),
         1 => Just(Discipline::FqCoDel(FqCoDelConfig::default())),
         1 => Just(Discipline::Pie(PieConfig::default())),

@@ -10,7 +10,7 @@ use network::{AccessConfig, Link, LinkConfig, Service};
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// TCP payload of a packet of 1500 bytes, as the reference counts it.
 const PAYLOAD: f64 = 1460.0 * 8.0;
@@ -255,11 +255,8 @@ fn a_discipline_is_above_the_driver() {
     };
     let mut link = link(&config);
     link.queue.discipline = network::Discipline::FqCoDel(network::FqCoDelConfig {
-        codel: network::CoDelConfig {
-            target: Duration::from_millis(20),
-            ..network::CoDelConfig::default()
-        },
-        quantum: 300,
+        target: Duration::from_millis(20),
+        quantum: Bytes::new(300),
         ..network::FqCoDelConfig::default()
     });
     let rng = |seed| ChaCha8Rng::seed_from_u64(seed);

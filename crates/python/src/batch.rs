@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
-use simulator::{Job, RunOptions};
+use simulator::RunOptions;
 
 use crate::attend::attend;
 use crate::errors;
+use crate::quic::{Job, On};
 use crate::results::Result as Results;
 use crate::scenarios::{Scenario, runs_of};
 use crate::startups;
@@ -24,16 +25,13 @@ pub fn run_batch(
     runs: Option<u32>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
+    let on = stacks_of(&scenarios);
     let (scenarios, counts) = runs_of(&scenarios, runs);
     let jobs: Vec<Job> = scenarios
         .iter()
+        .zip(&on)
         .zip(&counts)
-        .flat_map(|(scenario, &count)| {
-            (0..count as u32).map(move |run| Job {
-                scenario: Arc::clone(scenario),
-                run,
-            })
-        })
+        .flat_map(|((scenario, on), &count)| jobs_of(scenario, on, 0..count as u32))
         .collect();
 
     let threads = threads_of(&scenarios, threads, jobs.len())?;
@@ -57,11 +55,32 @@ pub fn run_batch(
         let count = |so_far| {
             done.fetch_max(so_far, Ordering::Relaxed);
         };
-        simulator::run_all(&jobs, &options, threads, &cancel, &count)
+        simulator::run_each(&jobs, threads, &count, &|job: &Job| {
+            job.execute(&options, &cancel)
+        })
     })?
     .map_err(errors::run)?;
     startups::failure()?;
     Ok(Results::new(scenarios, counts, outputs))
+}
+
+/// The stack of each scenario.
+pub fn stacks_of(scenarios: &[PyRef<'_, Scenario>]) -> Vec<On> {
+    let stacks = scenarios.iter().map(|scenario| scenario.on.clone());
+    stacks.collect()
+}
+
+/// Some runs of a scenario on its stack.
+pub fn jobs_of(
+    scenario: &Arc<scenario::Scenario>,
+    on: &On,
+    runs: std::ops::Range<u32>,
+) -> impl Iterator<Item = Job> {
+    runs.map(move |run| Job {
+        scenario: Arc::clone(scenario),
+        on: on.clone(),
+        run,
+    })
 }
 
 /// The number of threads for `runs` runs, of which a caller may request a number.

@@ -20,6 +20,15 @@ fn wanted(names: &[String]) -> PyResult<Vec<Wanted>> {
     names.iter().map(named).collect()
 }
 
+/// The options that can be chosen, with their words if it does not take all.
+fn options(control: &Control) -> Vec<String> {
+    let shown = control.options.iter().map(|held| match held.words {
+        [] => held.key.to_owned(),
+        words => format!("{}={}", held.key, words.join("|")),
+    });
+    shown.collect()
+}
+
 fn names_of(controls: &[&Control]) -> Vec<(String, String, String)> {
     let owned = |control: &&Control| {
         let words = [control.name, control.algorithm, control.summary];
@@ -70,6 +79,7 @@ pub fn kernel_status(py: Python<'_>, names: Vec<String>) -> PyResult<String> {
             "name": there.control.name,
             "algorithm": there.control.algorithm,
             "summary": there.control.summary,
+            "options": options(there.control),
             "loaded": there.loaded,
         })
     });

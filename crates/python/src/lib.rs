@@ -89,7 +89,7 @@ mod _native {
     #[pymodule_export]
     use super::packetdrill::run_script;
     #[pymodule_export]
-    use super::quic::{check_stacks, refusal, run_stacks, stacks};
+    use super::quic::{refusal, stacks};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

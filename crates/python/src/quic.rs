@@ -1,21 +1,102 @@
-//! `run_stacks`: QUIC stacks beside the simulated TCP, in virtual time.
+//! The stacks in virtual time: the simulated TCP, and QUIC stacks.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quic_stacks::{STACKS, Stack};
-use simulator::RunOptions;
+use simulator::{RunError, RunOptions, RunOutput};
 
-use crate::attend::attend;
-use crate::batch::threads_of;
 use crate::errors;
-use crate::results::Result as Results;
-use crate::scenarios::{Scenario, runs_of};
+
+/// What runs a scenario; by default the simulated TCP.
+#[derive(Clone, Default)]
+pub struct On {
+    stack: Option<&'static Stack>,
+    /// The stack's own controller that all flows have.
+    own: Option<String>,
+}
+
+impl On {
+    /// The stack of this name, with one of its own controllers.
+    pub fn named(name: &str, own: Option<&str>) -> PyResult<Self> {
+        Ok(Self {
+            stack: stack_named(name)?,
+            own: own.map(str::to_owned),
+        })
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.stack.map_or("simulated", |stack| stack.name)
+    }
+
+    pub fn own(&self) -> Option<&str> {
+        self.own.as_deref()
+    }
+
+    pub const fn is_quic(&self) -> bool {
+        self.stack.is_some()
+    }
+
+    /// Raises an error if the stack does not support the scenario.
+    pub fn check(&self, scenario: &scenario::Scenario) -> PyResult<()> {
+        match (self.stack, self.own()) {
+            (Some(stack), own) => quic_stacks::check(scenario, stack, own).map_err(errors::input),
+            (None, Some(own)) => Err(errors::input(format!(
+                "{own}: the simulated TCP has no controllers of its own: choose a QUIC stack, as \
+                 in --stack quinn"
+            ))),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Name, version and own controller; nothing for the simulated TCP.
+    pub fn described(&self) -> Option<[String; 3]> {
+        let stack = self.stack?;
+        let own = self.own.clone().unwrap_or_default();
+        Some([stack.name.to_owned(), stack.version.to_owned(), own])
+    }
+
+    /// The stack of [`Self::described`].
+    pub fn read([name, version, own]: &[String; 3]) -> PyResult<Self> {
+        let own = Some(own.as_str()).filter(|own| !own.is_empty());
+        let found = Self::named(name, own)?;
+        match found.stack {
+            Some(stack) if stack.version != version => Err(errors::input(format!(
+                "{name} {version} is not in this version, which has {}",
+                stack.version
+            ))),
+            _ => Ok(found),
+        }
+    }
+}
+
+/// One run of one scenario.
+pub struct Job {
+    pub scenario: Arc<scenario::Scenario>,
+    pub on: On,
+    pub run: u32,
+}
+
+impl Job {
+    pub fn execute(
+        &self,
+        options: &RunOptions,
+        cancel: &AtomicBool,
+    ) -> Result<RunOutput, RunError> {
+        match self.on.stack {
+            None => simulator::run(&self.scenario, self.run, options, cancel),
+            Some(stack) => {
+                let own = self.on.own();
+                quic_stacks::run(&self.scenario, self.run, stack, own, options, cancel)
+            }
+        }
+    }
+}
 
 /// The stack of this name; `None` is the simulated TCP.
-fn named(name: &str) -> PyResult<Option<&'static Stack>> {
+fn stack_named(name: &str) -> PyResult<Option<&'static Stack>> {
     if name == "simulated" {
         return Ok(None);
     }
@@ -47,94 +128,9 @@ pub fn stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[pyfunction]
 pub fn refusal(stack: &str, algorithm: &str) -> PyResult<Option<String>> {
     let algorithm: congestion::Algorithm = algorithm.parse().map_err(errors::input)?;
-    let Some(stack) = named(stack)? else {
+    let Some(stack) = stack_named(stack)? else {
         return Ok(None);
     };
     let checked = stack.capabilities.check(&algorithm);
     Ok(checked.err().map(|refusal| refusal.to_string()))
-}
-
-/// Raises an error if a stack does not support its scenario. `stacks` names one for each scenario;
-/// `own` names the stack's own controller that all flows of a scenario have, or nothing.
-#[pyfunction]
-pub fn check_stacks(
-    scenarios: Vec<PyRef<'_, Scenario>>,
-    stacks: Vec<String>,
-    own: Vec<Option<String>>,
-) -> PyResult<()> {
-    for ((scenario, stack), own) in scenarios.iter().zip(&stacks).zip(&own) {
-        if let Some(stack) = named(stack)? {
-            quic_stacks::check(&scenario.inner, stack, own.as_deref()).map_err(errors::input)?;
-        } else if let Some(own) = own {
-            return Err(errors::input(format!(
-                "{own}: the simulated TCP has no controllers of its own: choose a QUIC stack, as \
-                 in --stack quinn"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// One run of one scenario.
-struct Job {
-    scenario: Arc<scenario::Scenario>,
-    run: u32,
-    stack: Option<&'static Stack>,
-    own: Option<String>,
-}
-
-/// Executes every run of every scenario on its stack, without the interpreter lock; see
-/// [`check_stacks`].
-#[pyfunction]
-#[pyo3(signature = (scenarios, stacks, own, *, threads = None, traces = false, runs = None,
-    progress = None))]
-#[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
-pub fn run_stacks(
-    py: Python<'_>,
-    scenarios: Vec<PyRef<'_, Scenario>>,
-    stacks: Vec<String>,
-    own: Vec<Option<String>>,
-    threads: Option<usize>,
-    traces: bool,
-    runs: Option<u32>,
-    progress: Option<Bound<'_, PyAny>>,
-) -> PyResult<Results> {
-    let (scenarios, counts) = runs_of(&scenarios, runs);
-    let mut jobs = Vec::new();
-    for (((scenario, &count), stack), own) in scenarios.iter().zip(&counts).zip(&stacks).zip(&own) {
-        let stack = named(stack)?;
-        jobs.extend((0..count as u32).map(|run| Job {
-            scenario: Arc::clone(scenario),
-            run,
-            stack,
-            own: own.clone(),
-        }));
-    }
-    let threads = threads_of(&scenarios, threads, jobs.len())?;
-    let options = RunOptions {
-        traces,
-        ..RunOptions::default()
-    };
-    let cancel = AtomicBool::new(false);
-    let done = AtomicUsize::new(0);
-    let report = || match &progress {
-        Some(progress) => progress
-            .call1((done.load(Ordering::Relaxed), jobs.len()))
-            .map(drop),
-        None => Ok(()),
-    };
-    let outputs = attend(py, &cancel, report, || {
-        let count = |so_far| {
-            done.fetch_max(so_far, Ordering::Relaxed);
-        };
-        simulator::run_each(&jobs, threads, &count, &|job: &Job| match job.stack {
-            None => simulator::run(&job.scenario, job.run, &options, &cancel),
-            Some(stack) => {
-                let own = job.own.as_deref();
-                quic_stacks::run(&job.scenario, job.run, stack, own, &options, &cancel)
-            }
-        })
-    })?
-    .map_err(errors::run)?;
-    Ok(Results::new(scenarios, counts, outputs))
 }

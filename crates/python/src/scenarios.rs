@@ -13,12 +13,14 @@ use scenario::{Autotuning, CompareOptions, ExactScenario, PathModel};
 use units::Duration;
 
 use crate::errors::input;
+use crate::quic::On;
 use crate::startups;
 
-/// A resolved, immutable scenario.
+/// A resolved, immutable scenario, and the stack in virtual time that runs it.
 #[pyclass(frozen, module = "slowstart")]
 pub struct Scenario {
     pub inner: Arc<scenario::Scenario>,
+    pub on: On,
     /// The resolved form as a dictionary, built on first access.
     resolved: PyOnceLock<Py<PyDict>>,
 }
@@ -39,10 +41,36 @@ pub fn runs_of(
 
 impl Scenario {
     pub fn new(inner: scenario::Scenario) -> Self {
+        Self::with(Arc::new(inner), On::default())
+    }
+
+    fn with(inner: Arc<scenario::Scenario>, on: On) -> Self {
         Self {
-            inner: Arc::new(inner),
+            inner,
+            on,
             resolved: PyOnceLock::new(),
         }
+    }
+
+    /// Refuses a name that no flow has.
+    fn has_flows<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> PyResult<()> {
+        let mut there: Vec<&str> = self.inner.flows.iter().map(|flow| &*flow.name).collect();
+        let mut names = names.into_iter();
+        let Some(unknown) = names.find(|name| !there.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        there.dedup();
+        let there = match there.len() {
+            0 => "it has none".to_owned(),
+            _ => format!("it has {}", there.join(", ")),
+        };
+        let owner = &self.inner.name;
+        Err(input(format!("{owner} has no flow `{unknown}`; {there}")))
+    }
+
+    /// Another scenario on the same stack.
+    fn changed(&self, inner: scenario::Scenario) -> Self {
+        Self::with(Arc::new(inner), self.on.clone())
     }
 }
 
@@ -84,13 +112,21 @@ fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
 }
 
 /// What [`Scenario::definition`] writes.
-fn definition_of(scenario: &scenario::Scenario) -> Result<String, serde_json::Error> {
+fn definition_of(scenario: &scenario::Scenario, on: &On) -> Result<String, serde_json::Error> {
     let mut plain = scenario.clone();
     plain.summary.clear();
     plain.path.summary.clear();
     plain.runs = 1;
     plain.seed = 0;
-    serde_json::to_string(&ExactScenario(plain))
+    exact(ExactScenario(plain), on)
+}
+
+/// A scenario with every field as JSON; with its stack, unless that is the simulated TCP.
+fn exact(scenario: ExactScenario, on: &On) -> Result<String, serde_json::Error> {
+    match on.described() {
+        None => serde_json::to_string(&scenario),
+        Some(stack) => serde_json::to_string(&(stack, scenario)),
+    }
 }
 
 /// Converts a Python integer of any size, or returns an error.
@@ -152,9 +188,9 @@ impl Scenario {
     fn definitions(py: Python<'_>, scenarios: Vec<PyRef<'_, Self>>) -> PyResult<Vec<String>> {
         let scenarios: Vec<_> = scenarios
             .iter()
-            .map(|scenario| Arc::clone(&scenario.inner))
+            .map(|scenario| (Arc::clone(&scenario.inner), scenario.on.clone()))
             .collect();
-        py.detach(|| on_all_cores(&scenarios, |scenario| definition_of(scenario)))
+        py.detach(|| on_all_cores(&scenarios, |(scenario, on)| definition_of(scenario, on)))
             .into_iter()
             .map(|made| made.map_err(crate::errors::run))
             .collect()
@@ -219,12 +255,13 @@ impl Scenario {
         if changed.runs == 0 {
             return Err(input("the number of runs is 0; it must be at least 1"));
         }
-        Ok(Self::new(changed))
+        Ok(self.changed(changed))
     }
 
     /// The same scenario with another name, and other names of its flows, by their present ones.
     #[pyo3(signature = (name = None, *, flows = BTreeMap::new()))]
-    fn with_names(&self, name: Option<String>, flows: BTreeMap<String, String>) -> Self {
+    fn with_names(&self, name: Option<String>, flows: BTreeMap<String, String>) -> PyResult<Self> {
+        self.has_flows(flows.keys())?;
         let mut changed = (*self.inner).clone();
         if let Some(name) = name {
             changed.name = name;
@@ -234,7 +271,7 @@ impl Scenario {
                 flow.name.clone_from(name);
             }
         }
-        Self::new(changed)
+        Ok(self.changed(changed))
     }
 
     /// The same scenario with other algorithms of its flows, by their names.
@@ -244,13 +281,14 @@ impl Scenario {
         py: Python<'_>,
         algorithms: BTreeMap<String, String>,
     ) -> PyResult<Self> {
+        self.has_flows(algorithms.keys())?;
         let mut changed = (*self.inner).clone();
         for flow in &mut changed.flows {
             if let Some(algorithm) = algorithms.get(&flow.name) {
                 flow.algorithm = startups::parse(py, algorithm)?.into();
             }
         }
-        Ok(Self::new(changed))
+        Ok(self.changed(changed))
     }
 
     /// The same scenario with hosts as a kernel has them: the length of their tick, and whether the
@@ -266,7 +304,28 @@ impl Scenario {
                 flow.settings.autotuning = Autotuning::Linux54;
             }
         }
-        Self::new(changed)
+        self.changed(changed)
+    }
+
+    /// The same scenario on another stack in virtual time: `simulated`, or a QUIC stack; with `own`,
+    /// all flows have a controller of the stack.
+    #[pyo3(signature = (stack, own = None))]
+    fn on(&self, stack: &str, own: Option<&str>) -> PyResult<Self> {
+        let on = On::named(stack, own)?;
+        on.check(&self.inner)?;
+        Ok(Self::with(Arc::clone(&self.inner), on))
+    }
+
+    /// The stack that runs it.
+    #[getter]
+    fn stack(&self) -> &'static str {
+        self.on.name()
+    }
+
+    /// The stack's own controller that all flows have.
+    #[getter]
+    fn own(&self) -> Option<&str> {
+        self.on.own()
     }
 
     /// Its name.
@@ -284,7 +343,8 @@ impl Scenario {
     /// Whether two of its runs may differ.
     #[getter]
     fn is_random(&self) -> bool {
-        self.inner.is_random()
+        // QUIC stacks skip packet numbers at random (RFC 9000, section 21.4).
+        self.on.is_quic() || self.inner.is_random()
     }
 
     /// The number of runs.
@@ -330,19 +390,25 @@ impl Scenario {
     /// traces, as JSON with every field. Two scenarios with the same definition differ at most in
     /// summaries, seed and number of runs.
     fn definition(&self) -> PyResult<String> {
-        definition_of(&self.inner).map_err(crate::errors::run)
+        definition_of(&self.inner, &self.on).map_err(crate::errors::run)
     }
 
     /// The whole scenario as JSON, for [`Self::from_exact_json`] of the same version.
     fn to_exact_json(&self) -> PyResult<String> {
-        serde_json::to_string(&ExactScenario((*self.inner).clone())).map_err(crate::errors::run)
+        exact(ExactScenario((*self.inner).clone()), &self.on).map_err(crate::errors::run)
     }
 
     /// The scenario of [`Self::to_exact_json`].
     #[staticmethod]
     fn from_exact_json(text: &str) -> PyResult<Self> {
-        let ExactScenario(scenario) = serde_json::from_str(text).map_err(input)?;
-        Ok(Self::new(scenario))
+        if !text.starts_with('[') {
+            let ExactScenario(scenario) = serde_json::from_str(text).map_err(input)?;
+            return Ok(Self::new(scenario));
+        }
+        let (described, ExactScenario(scenario)): ([String; 3], _) =
+            serde_json::from_str(text).map_err(input)?;
+        let on = On::read(&described)?;
+        Ok(Self::with(Arc::new(scenario), on))
     }
 
     fn __repr__(&self) -> String {

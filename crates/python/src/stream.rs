@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,17 +14,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use measure::{Overview, RunResult, Tally, tables};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use measure::tables::{self, TableFile};
+use measure::{Overview, RunResult, Tally};
 use pyo3::prelude::*;
 use scenario::Scenario as Resolved;
-use simulator::{Job, RunOptions};
+use simulator::RunOptions;
 
 use crate::attend::attend;
-use crate::batch::threads_of;
+use crate::batch::{jobs_of, stacks_of, threads_of};
+use crate::quic::{Job, On};
 use crate::results::{Table, scenarios_json};
 use crate::scenarios::{Scenario, runs_of};
 use crate::{VERSION, errors, startups};
@@ -32,22 +31,19 @@ use crate::{VERSION, errors, startups};
 const PART_FLOWS: usize = 4096;
 const PART_RUNS: usize = 64;
 
-/// Rows in a row group.
-const ROW_GROUP: usize = 1 << 16;
-
 type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The runs of a part, and the time limit of their scenario in seconds.
 type Part = (f64, Vec<RunResult>);
 
 /// A table that is written while runs end.
-struct TableFile {
+struct Growing {
     rows: fn(&[RunResult]) -> Result<RecordBatch, ArrowError>,
-    writer: ArrowWriter<File>,
+    file: TableFile<BufWriter<File>>,
 }
 
-impl TableFile {
-    fn create(name: &str, path: &Path, scenario: &str) -> PyResult<Self> {
+impl Growing {
+    fn create(name: &str, path: &Path) -> PyResult<Self> {
         let rows = match name {
             "flows" => tables::flows,
             "links" => tables::links,
@@ -62,21 +58,10 @@ impl TableFile {
                 )));
             }
         };
-        let facts = [
-            ("slowstart.version", VERSION),
-            ("slowstart.scenario", scenario),
-        ];
-        let facts = facts.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(ROW_GROUP))
-            .set_created_by(format!("slowstart {VERSION}"))
-            .set_key_value_metadata(Some(facts.to_vec()))
-            .build();
         let schema = rows(&[]).map_err(errors::run)?.schema();
-        let file = File::create(path).map_err(errors::run)?;
-        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(errors::run)?;
-        Ok(Self { rows, writer })
+        let file = BufWriter::new(File::create(path).map_err(errors::run)?);
+        let file = TableFile::new(file, &schema).map_err(errors::run)?;
+        Ok(Self { rows, file })
     }
 }
 
@@ -94,13 +79,14 @@ pub fn run_to_files(
     runs: Option<u32>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(Table, String)> {
+    let on = stacks_of(&scenarios);
     let (scenarios, counts) = runs_of(&scenarios, runs);
     let total = counts.iter().sum();
     let threads = threads_of(&scenarios, threads, total)?;
     let resolved = scenarios_json(&scenarios)?.to_string();
     let files = files
         .iter()
-        .map(|(name, path)| TableFile::create(name, path, &resolved))
+        .map(|(name, path)| Growing::create(name, path))
         .collect::<PyResult<Vec<_>>>()?;
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
@@ -122,13 +108,13 @@ pub fn run_to_files(
         let (parts, finished) = sync_channel(1);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let written = write(finished, files, tally);
+                let written = write(finished, files, tally, &resolved);
                 if written.is_err() {
                     cancel.store(true, Ordering::Relaxed);
                 }
                 written
             });
-            let simulated = simulate(&scenarios, &counts, threads, &cancel, &done, &parts);
+            let simulated = simulate(&scenarios, &on, &counts, threads, &cancel, &done, &parts);
             drop(parts);
             // A failure of the writer also stops the simulation, so it comes first.
             let overview = writer.join().unwrap_or_else(|panic| {
@@ -146,6 +132,7 @@ pub fn run_to_files(
 /// Simulates all runs part by part, in order, and passes each part on.
 fn simulate(
     scenarios: &[Arc<Resolved>],
+    on: &[On],
     counts: &[usize],
     threads: usize,
     cancel: &AtomicBool,
@@ -153,22 +140,19 @@ fn simulate(
     parts: &SyncSender<Part>,
 ) -> Fallible<()> {
     let mut before = 0;
-    for (scenario, &count) in scenarios.iter().zip(counts) {
+    for ((scenario, on), &count) in scenarios.iter().zip(on).zip(counts) {
         let limit_s = scenario.time_limit.as_secs_f64();
         let part = (PART_FLOWS / scenario.flows.len().max(1)).max(PART_RUNS);
         for begin in (0..count).step_by(part) {
             let numbers = begin..count.min(begin + part);
-            let jobs: Vec<Job> = numbers
-                .map(|run| Job {
-                    scenario: Arc::clone(scenario),
-                    run: run as u32,
-                })
-                .collect();
+            let numbers = numbers.start as u32..numbers.end as u32;
+            let jobs: Vec<Job> = jobs_of(scenario, on, numbers).collect();
             let count_done = |so_far| {
                 done.fetch_max(before + so_far, Ordering::Relaxed);
             };
             let options = RunOptions::default();
-            let outputs = simulator::run_all(&jobs, &options, threads, cancel, &count_done)?;
+            let execute = |job: &Job| job.execute(&options, cancel);
+            let outputs = simulator::run_each(&jobs, threads, &count_done, &execute)?;
             before += outputs.len();
             let results = outputs.into_iter().map(|output| output.result).collect();
             if parts.send((limit_s, results)).is_err() {
@@ -180,17 +164,26 @@ fn simulate(
 }
 
 /// Writes parts until there are no more.
-fn write(parts: Receiver<Part>, mut files: Vec<TableFile>, mut tally: Tally) -> Fallible<Overview> {
+fn write(
+    parts: Receiver<Part>,
+    mut files: Vec<Growing>,
+    mut tally: Tally,
+    scenarios: &str,
+) -> Fallible<Overview> {
     for (limit_s, results) in parts {
         for result in &results {
             tally.add(result, limit_s, true)?;
         }
         for file in &mut files {
-            file.writer.write(&(file.rows)(&results)?)?;
+            file.file.write(&(file.rows)(&results)?)?;
         }
     }
-    for file in files {
-        file.writer.close()?;
+    let facts = [
+        ("slowstart.version", VERSION),
+        ("slowstart.scenario", scenarios),
+    ];
+    for each in files {
+        each.file.finish(&format!("slowstart {VERSION}"), &facts)?;
     }
     Ok(tally.finish()?)
 }

@@ -168,10 +168,7 @@ fn flow_result(index: u32, flow: &mut Flow<'_>, now: Instant) -> FlowResult {
         rtt_min_ms: seen.probe.rtt.min().map(millis),
         rtt_mean_ms: seen.probe.rtt.mean().map(millis),
         rtt_p95_ms: seen.probe.rtt.quantile(950).map(millis),
-        slow_start_exit: exit.map(|(_, _, exit)| SlowStartExitResult {
-            cwnd_packets: Some(exit.cwnd_bytes / u64::from(DATAGRAM)),
-            ..exit
-        }),
+        slow_start_exit: exit.map(|(_, _, exit)| exit.in_packets_of(DATAGRAM.into())),
         capacity: CapacityPoint {
             true_s: flow.capacity.map(since),
             latency_offset_s: seen.probe.latency.at_capacity().map(since),

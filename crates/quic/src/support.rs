@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scenario::{Application, FlowSettings, Scenario};
+use scenario::{Scenario, stacks};
 
 use crate::dial::Control;
 use crate::stack::Stack;
@@ -27,55 +27,14 @@ impl std::error::Error for Unsupported {}
 /// # Errors
 /// The first thing that it does not support.
 pub fn check(scenario: &Scenario, stack: &Stack, own: Option<&str>) -> Result<(), Unsupported> {
-    let name = stack.name;
-    let path = &scenario.path;
-    let lacks = [
-        (
-            path.is_absent || path.cloud.is_some(),
-            "an ad-hoc network or a constellation",
-        ),
-        (
-            !path.nodes.is_empty() || !path.links.is_empty(),
-            "a topology",
-        ),
-        (!path.proxies.is_empty(), "a proxy"),
-        (
-            path.has_routers(),
-            "routers before the bottleneck, or their explicit support",
-        ),
-        (!path.hosts.is_empty(), "hosts behind access links"),
-        (!path.traffic.is_empty(), "background traffic"),
-        (scenario.flows.len() > MOST_FLOWS, "more than 256 flows"),
-    ];
-    for (lack, what) in lacks {
-        if lack {
-            return Err(Unsupported(format!(
-                "{what}: available with the simulated TCP only, not with {name}"
-            )));
-        }
+    if let Some(sentence) = scenario::refusal(&stacks::QUIC, scenario) {
+        return Err(Unsupported(sentence));
+    }
+    if scenario.flows.len() > MOST_FLOWS {
+        let sentence = format!("{} runs at most {MOST_FLOWS} flows", stack.name);
+        return Err(Unsupported(sentence));
     }
     for flow in &scenario.flows {
-        if let Application::Pausing { .. } = flow.application {
-            return Err(Unsupported(format!(
-                "flow `{}`: an application that pauses until its data is acknowledged is \
-                 available with the simulated TCP only, not with {name}",
-                flow.name
-            )));
-        }
-        let usual = FlowSettings {
-            initial_window: flow.initial_window,
-            pacing: flow.pacing,
-            receive_buffer: flow.receive_buffer,
-            ecn: flow.ecn,
-            ..FlowSettings::USUAL
-        };
-        if flow.settings != usual {
-            return Err(Unsupported(format!(
-                "flow `{}`: {name} knows `initial_window`, `pacing`, `receive_buffer` and `ecn` of \
-                 the settings of a flow: leave out the others",
-                flow.name
-            )));
-        }
         control(stack, own, flow)?;
     }
     Ok(())

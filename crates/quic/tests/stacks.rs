@@ -210,6 +210,35 @@ fn flows_share_the_path() {
     }
 }
 
+/// An algorithm is code of this project under every QUIC stack, so that each option holds, unless it
+/// makes the algorithm need what a stack does not offer.
+#[test]
+fn each_option_runs_or_is_refused() {
+    for stack in STACKS {
+        let (mut runs, mut refused) = (0, 0);
+        for changed in testing::options::changed() {
+            let algorithm = changed.changed;
+            match stack.capabilities.check(&algorithm) {
+                Ok(()) => runs += 1,
+                Err(error) => {
+                    let sentence = error.to_string();
+                    assert!(sentence.ends_with(&format!(": {algorithm} needs it")));
+                    refused += 1;
+                }
+            }
+            let needs = algorithm.needs();
+            if needs.routers || needs.known_path || needs.memory {
+                assert!(stack.capabilities.check(&algorithm).is_err(), "{algorithm}");
+            }
+        }
+        assert!(
+            runs > 150 && refused > 20,
+            "{}: {runs}, {refused}",
+            stack.name
+        );
+    }
+}
+
 #[test]
 fn what_is_not_supported_is_refused() {
     let refused = |algorithm, more, own| {
@@ -228,5 +257,10 @@ fn what_is_not_supported_is_refused() {
     );
     let mut plain = scenario("cubic", "5 MB", "413 packets", "");
     plain.flows[0].sack = false;
-    assert!(check(&plain, stack("noq"), None).is_err());
+    let error = check(&plain, stack("noq"), None).expect_err("a key of TCP");
+    assert_eq!(
+        error.to_string(),
+        "flow `cubic+hystart`: `sack` is not supported on QUIC stacks: QUIC acknowledges ranges of \
+         packets"
+    );
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde::ser::SerializeMap;
-use tables::{Described, Given, Key, Kind, Usual, Value};
+use tables::{Described, Field, Given, Key, Kind, Usual, Value, Variant};
 
 use crate::document::{Item, Table};
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub(crate) fn fill_only(
     takes: impl Fn(&str) -> bool,
 ) -> Result<(), Error> {
     for (place, key) in config.table().keys.iter().enumerate() {
-        if !takes(key.name) {
+        if key.is_derived || !takes(key.name) {
             continue;
         }
         let item = match (table.get(key.name), key.usual) {
@@ -42,6 +42,13 @@ pub(crate) fn fill_only(
                     None => {}
                 }
             }
+            Kind::Choice(kinds) => {
+                let (place_of_kind, table) = kind(&item, kinds)?;
+                config.set(place, Value::Word(place_of_kind));
+                if let (Some(table), Some(inner)) = (table, config.inner_mut(place)) {
+                    read(&table, inner)?;
+                }
+            }
             Kind::Text(_) => config.give(place, Given::Text(&item.words()?)),
             Kind::Table(inner) => {
                 let inner = item.table(inner)?;
@@ -54,6 +61,40 @@ pub(crate) fn fill_only(
         config.follow(key.name);
     }
     Ok(())
+}
+
+/// Reads a key that has one of several kinds, each with its settings; `None` without the key.
+pub(crate) fn choose<T: Field>(table: &Table<'_>, key: &str) -> Result<Option<T>, Error> {
+    let Some(item) = table.get(key) else {
+        return Ok(None);
+    };
+    let Kind::Choice(kinds) = item.kind else {
+        debug_assert!(false, "{key} has no kinds");
+        return Ok(None);
+    };
+    let (place, table) = kind(&item, kinds)?;
+    let mut chosen = T::of(Value::Word(place));
+    if let (Some(table), Some(inner)) = (table, chosen.as_mut().and_then(Field::inner_mut)) {
+        read(&table, inner)?;
+    }
+    Ok(chosen)
+}
+
+/// The place of the kind that a word, or `kind` of a table, names, and the table.
+fn kind<'a>(
+    item: &Item<'a>,
+    kinds: &'static [Variant],
+) -> Result<(usize, Option<Table<'a>>), Error> {
+    let words: Vec<(&str, usize)> = kinds.iter().map(|kind| kind.word).zip(0..).collect();
+    if item.has_no_keys() {
+        return Ok((item.choice(&words)?, None));
+    }
+    let Some(word) = item.inner("kind") else {
+        let words: Vec<&str> = kinds.iter().map(|kind| kind.word).collect();
+        return Err(item.refuse(format!("it needs a kind, one of {}", words.join(", "))));
+    };
+    let place = word.choice(&words)?;
+    Ok((place, Some(item.table_of_kind(kinds, place)?)))
 }
 
 /// Reads a value or a table; false if the caller has to read it.
@@ -129,10 +170,35 @@ pub(crate) fn write<M: SerializeMap>(
         };
         match key.kind {
             Kind::Table(_) => map.serialize_entry(&name, &config.inner(place).map(Inner))?,
+            Kind::Choice(kinds) => {
+                let kind = match value {
+                    Value::Word(word) => kinds.get(word),
+                    _ => None,
+                };
+                let word = kind.map_or("", |kind| kind.word);
+                map.serialize_entry(&name, &Chosen(word, config.inner(place)))?;
+            }
             _ => map.serialize_entry(&name, &Plain { key, value })?,
         }
     }
     Ok(())
+}
+
+/// A kind with its settings, for output.
+pub(crate) struct Chosen<'a>(
+    pub(crate) &'static str,
+    pub(crate) Option<&'a dyn Described>,
+);
+
+impl serde::Serialize for Chosen<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", self.0)?;
+        if let Some(config) = self.1 {
+            write(&mut map, config, |_, _| Ok(false))?;
+        }
+        map.end()
+    }
 }
 
 struct Inner<'a>(&'a dyn Described);

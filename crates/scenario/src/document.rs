@@ -1,6 +1,6 @@
 //! Typed access to a TOML document, with the place of each value.
 
-use tables::{Field, Kind, Table as Known, Usual, Value, Wrong};
+use tables::{Field, Kind, Table as Known, Usual, Value, Variant, Wrong};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -201,7 +201,7 @@ impl<'a> Table<'a> {
 }
 
 fn names(known: &Known) -> Vec<&'static str> {
-    known.keys.iter().map(|key| key.name).collect()
+    known.given().map(|key| key.name).collect()
 }
 
 /// The longest list of keys in a message, in characters.
@@ -239,8 +239,7 @@ fn unknown_key(name: &str, known: &Known) -> String {
         return format!("`{old}` is now `{new}`");
     }
     let hint = known
-        .keys
-        .iter()
+        .given()
         .find_map(|key| match key.kind {
             Kind::Table(inner) if inner.title.starts_with('[') && inner.key(name).is_some() => {
                 Some(format!("; put it under {}", inner.title))
@@ -367,9 +366,40 @@ impl<'a> Item<'a> {
         let is_model = |kind: &Kind| matches!(kind, Kind::Model);
         let choice = match self.kind {
             Kind::Any(kinds) if kinds.iter().any(is_model) => Some("model"),
+            Kind::Choice(_) => Some("kind"),
             _ => None,
         };
         Some(Table::of(self.document, known, entries, self.at, choice))
+    }
+
+    /// Whether this is not a table.
+    pub(crate) fn has_no_keys(&self) -> bool {
+        self.value.get_ref().as_table().is_none()
+    }
+
+    /// The table of one of several kinds. The error about a key of another kind names its kinds.
+    pub(crate) fn table_of_kind(
+        &self,
+        kinds: &'static [Variant],
+        place: usize,
+    ) -> Result<Table<'a>, Error> {
+        let own = kinds[place].table;
+        let owners = |name: &str| -> Vec<String> {
+            let owners = kinds.iter().filter(|kind| kind.table.key(name).is_some());
+            owners.map(|kind| format!("\"{}\"", kind.word)).collect()
+        };
+        let keys = kinds.iter().flat_map(|kind| kind.table.given());
+        let foreign = keys
+            .filter(|key| own.key(key.name).is_none())
+            .find_map(|key| Some((key, self.inner(key.name)?)));
+        if let Some((key, item)) = foreign {
+            let owners = owners(key.name);
+            let kinds = if owners.len() == 1 { "kind" } else { "kinds" };
+            let verb = if owners.len() == 1 { "has" } else { "have" };
+            let owners = owners.join(", ");
+            return Err(item.refuse(format!("only the {kinds} {owners} {verb} this key")));
+        }
+        self.table(own)
     }
 
     /// A table.

@@ -58,7 +58,7 @@ pub use quantity::{
     Buffer, format_buffer, format_duration, format_rate, format_size, parse_buffer, parse_duration,
     parse_probability, parse_rate, parse_size,
 };
-pub use schema::{known_tables, models};
+pub use schema::{kinds, known_tables, models};
 pub use support::{Use, refusal, refusal_of_path, supports, uses};
 pub use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
 pub use trace_file::{read_bytes, read_text};

@@ -28,8 +28,6 @@ pub(crate) const MAX_STEPS: u32 = 100_000;
 pub(crate) const MIN_STEP: Duration = Duration::from_micros(1);
 /// Shortest total length of the steps of a rate.
 pub(crate) const MIN_LAP: Duration = Duration::from_millis(1);
-/// Shortest slot, because each costs a draw.
-pub(crate) const MIN_SLOT: Duration = Duration::from_micros(10);
 /// Most bytes that a link may count on top of each packet.
 pub(crate) const MAX_OVERHEAD: u64 = 1500;
 /// Largest initial window in segments; a jump start over a whole BDP stays below it.

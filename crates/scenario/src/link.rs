@@ -5,24 +5,22 @@ use std::sync::Arc;
 
 use network::access::WifiConfig;
 use network::{
-    Discipline, JitterConfig, JitterKeys, JitterShape, LinkConfig, QueueConfig, QueueLimit, Service,
+    Discipline, JitterConfig, JitterKeys, JitterShape, LinkConfig, QueueConfig, QueueLimit,
+    Service, VaryingConfig,
 };
-use tables::{Field, MAX_RATE, Value, Wrong};
+use tables::{Field, Value};
 use units::{Bytes, Duration, Rate};
 
 use crate::access;
-use crate::aqm;
 use crate::described;
 use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::limits::{MAX_STEPS, MIN_LAP};
 use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET};
 use crate::quantity::{self, Buffer};
-use crate::tables::{DELAY, STEP, TRACE, VARYING};
+use crate::tables::{DELAY, STEP, TRACE};
 use crate::trace_file;
 
-/// Default slot of a varying rate (the reduced model has a grid of 10 to 20 ms).
-const DEFAULT_SLOT: Duration = Duration::from_millis(10);
 /// Default length of a line in a trace of delays (LeoReplayer's format).
 pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
 /// The queue limit of the bottleneck where the file gives none.
@@ -116,9 +114,7 @@ impl LinkSpec {
         if let Some(item) = table.get("jitter") {
             self.config.jitter = jitter(&item)?;
         }
-        if let Some(item) = table.get("aqm") {
-            self.aqm = Some(aqm::read(&item)?);
-        }
+        self.aqm = described::choose(table, "aqm")?.or(self.aqm);
         self.ecn = table.read("ecn")?.or(self.ecn);
         self.lay_shared(table, folder)
     }
@@ -186,8 +182,10 @@ fn service(item: &Item<'_>) -> Result<Service, Error> {
     if let Some(model) = access::read(item) {
         return Ok(Service::Access(Arc::new(model?)));
     }
-    if let Some(table) = item.as_table(&VARYING) {
-        return varying(&table?);
+    if let Some(table) = item.as_table(VaryingConfig::TABLE) {
+        let mut config = VaryingConfig::USUAL;
+        described::read(&table?, &mut config)?;
+        return Ok(Service::Varying(config));
     }
     if let Some(tables) = item.as_tables(&STEP, MAX_STEPS) {
         return steps(item, &tables?);
@@ -196,21 +194,6 @@ fn service(item: &Item<'_>) -> Result<Service, Error> {
         Value::Rate(rate) => Ok(Service::Fixed(rate)),
         _ => Ok(Service::Unlimited),
     }
-}
-
-fn varying(table: &Table<'_>) -> Result<Service, Error> {
-    let mean = table.needed("mean")?;
-    let peak = table.or("peak", MAX_RATE)?;
-    if peak < mean {
-        return Err(table.wrong(Wrong::value("peak", "the peak is below the mean")));
-    }
-    Ok(Service::Varying {
-        mean,
-        variation: table.needed("variation")?,
-        correlation: table.needed("correlation")?,
-        slot: table.or("slot", DEFAULT_SLOT)?,
-        peak,
-    })
 }
 
 fn steps(item: &Item<'_>, tables: &[Table<'_>]) -> Result<Service, Error> {
@@ -322,9 +305,10 @@ pub(crate) fn finish(
     let rate = service.mean_rate();
     let marks = spec.ecn.unwrap_or(false);
     let discipline = spec.aqm.unwrap_or(Discipline::DropTail);
-    let discipline = aqm::marking(discipline, marks)
+    let discipline = discipline
+        .marking(marks)
         .ok_or_else(|| format!("has a {name} queue that never marks, and ecn = true"))?;
-    let default = aqm::usual_buffer(&discipline).unwrap_or(default);
+    let default = discipline.own_limit().map_or(default, Buffer::Packets);
     let buffer = match (spec.buffer, rate) {
         (Some(Buffer::Bdp { .. }), None) => {
             return Err(format!(
@@ -345,12 +329,12 @@ pub(crate) fn finish(
         ));
     }
     match discipline {
-        Discipline::RandomAbove { .. } if limit == QueueLimit::Unlimited => {
+        Discipline::RandomAbove(_) if limit == QueueLimit::Unlimited => {
             return Err(format!(
                 "has {name} packets dropped above a fraction of an unlimited buffer: give it a limit"
             ));
         }
-        Discipline::RandomAbove { .. } if service.serves_late() => {
+        Discipline::RandomAbove(_) if service.serves_late() => {
             return Err(format!(
                 "has {name} packets dropped above a fraction of the buffer, which the {name} model does not support"
             ));
@@ -361,7 +345,7 @@ pub(crate) fn finish(
                 "has a {name} model with ack_filter, whose queue is drop-tail, and a {name} aqm: keep one"
             ));
         }
-        Discipline::RandomAbove { .. } => {}
+        Discipline::RandomAbove(_) => {}
         _ if service == Service::Unlimited => {
             return Err(format!(
                 "has a {name} aqm, but no {name} rate limit, so no queue"

@@ -10,7 +10,7 @@ use workload::kinds::{BulkTraffic, DatagramTraffic, VideoTraffic};
 use crate::error::Error;
 use crate::file::read_path;
 use crate::model::{Direction, Ends, Flow, Hosts, Node, PathModel, Place, ProxyModel, Route, Step};
-use crate::resolved::{Cloud, Refusal, Served, Stands, limits};
+use crate::resolved::{Cloud, Served, Stands, discipline, limits};
 use crate::write::{map, millis};
 
 /// The topology of a path, with the routes of a file's flows. It serializes as one document:
@@ -191,7 +191,7 @@ impl Serialize for Side<'_> {
             "delay_ms": millis(path.delay_of(*step)),
             "queue_limit_packets": packets,
             "queue_limit_bytes": bytes,
-            "aqm": Refusal(config.queue.discipline),
+            "aqm": discipline(&config.queue.discipline),
             "routers": routers,
         )
     }

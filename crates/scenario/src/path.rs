@@ -12,6 +12,7 @@ use tables::MAX_DELAY;
 use units::{Duration, Rate};
 
 use crate::aqm;
+use crate::described;
 use crate::document::{Document, Table};
 use crate::error::Error;
 use crate::hosts;
@@ -20,7 +21,7 @@ use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec};
 use crate::model::{Hosts, PathModel, RouterModel};
 use crate::presets::{self, Preset};
 use crate::quantity::{self, Buffer};
-use crate::router::{self, RouterSpec};
+use crate::router::RouterSpec;
 use crate::tables::{DIRECTION, PATH, ROUTER};
 use crate::topology::Network;
 use crate::traffic::{self, TrafficSpec};
@@ -128,7 +129,7 @@ impl PathSpec {
 
     /// `router_support` of the bottleneck, and the routers before it.
     fn lay_routers(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
-        self.router_support = router::router_support(table)?.or(self.router_support);
+        self.router_support = described::choose(table, "router_support")?.or(self.router_support);
         let Some(item) = table.get("router") else {
             return Ok(());
         };

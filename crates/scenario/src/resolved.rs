@@ -7,14 +7,14 @@ use network::{
     QueueLimit, Service,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tables::Described;
+use tables::{Described, Field};
 use units::{Bytes, Duration, Instant, Rate};
 use wireless::CloudConfig;
 use workload::TrafficKind;
 
 use crate::access::Access;
 use crate::cloud;
-use crate::described;
+use crate::described::{self, Chosen};
 use crate::model::{
     Application, Ends, Flow, FlowSettings, Hosts, LinkModel, PathModel, ProxyModel, RouterModel,
     Scenario, Traffic,
@@ -68,7 +68,7 @@ impl Serialize for PathModel {
             "buffer_bytes": self.buffer.map(Bytes::get),
             "forward": Link(&self.forward),
             "reverse": Link(&self.reverse),
-            "router_support": Support(self.router_support),
+            "router_support": support(&self.router_support),
             "routers": self.routers.iter().map(Hop).collect::<Vec<_>>(),
             "traffic": self.traffic.iter().map(|one| Others(one, self)).collect::<Vec<_>>(),
             "warm_up_s": self.warm_up.as_secs_f64();
@@ -252,7 +252,8 @@ impl Serialize for Others<'_> {
 /// others only where they differ from their defaults.
 fn is_shown(flow: &Flow, key: &str) -> bool {
     let keys = FlowSettings::TABLE.keys;
-    let differs = |place| flow.settings.value(place) != FlowSettings::USUAL.value(place);
+    let value = |settings, place| Described::value(settings, place);
+    let differs = |place| value(&flow.settings, place) != value(&FlowSettings::USUAL, place);
     matches!(key, "initial_window" | "pacing" | "ecn")
         || keys
             .iter()
@@ -275,7 +276,7 @@ impl Serialize for Link<'_> {
                 "queue" => {
                     map.serialize_entry("queue_limit_packets", &packets)?;
                     map.serialize_entry("queue_limit_bytes", &bytes)?;
-                    map.serialize_entry("aqm", &Refusal(link.queue.discipline))?;
+                    map.serialize_entry("aqm", &discipline(&link.queue.discipline))?;
                 }
                 "loss" => map.serialize_entry(key, &Loss(link.loss))?,
                 "jitter" => map.serialize_entry(key, &link.jitter.as_ref().map(Jitter))?,
@@ -291,41 +292,18 @@ struct Hop<'a>(&'a RouterModel);
 
 impl Serialize for Hop<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        map!(serializer, "link": Link(&self.0.link), "router_support": Support(self.0.router_support))
+        map!(serializer, "link": Link(&self.0.link), "router_support": support(&self.0.router_support))
     }
 }
 
-struct Support(RouterSupport);
+/// A kind of a key with its settings.
+pub(crate) fn support(support: &RouterSupport) -> Chosen<'_> {
+    Chosen(support.word(), support.inner())
+}
 
-impl Serialize for Support {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        let overstate = match self.0 {
-            RouterSupport::None => {
-                map.serialize_entry("kind", "none")?;
-                1.0
-            }
-            RouterSupport::QuickStart(config) => {
-                map.serialize_entry("kind", "quick-start")?;
-                map.serialize_entry("threshold", &config.threshold)?;
-                config.overstate
-            }
-            RouterSupport::Rcp(config) => {
-                map.serialize_entry("kind", "rcp")?;
-                map.serialize_entry("alpha", &config.alpha)?;
-                map.serialize_entry("beta", &config.beta)?;
-                config.overstate
-            }
-            RouterSupport::Xcp(config) => {
-                map.serialize_entry("kind", "xcp")?;
-                config.overstate
-            }
-        };
-        if overstate > 1.0 {
-            map.serialize_entry("overstate", &overstate)?;
-        }
-        map.end()
-    }
+/// A queue discipline with its settings. The rate determines what is `null` for RED.
+pub(crate) fn discipline(discipline: &Discipline) -> Chosen<'_> {
+    Chosen(discipline.word(), discipline.inner())
 }
 
 pub(crate) struct Served<'a>(pub(crate) &'a Service);
@@ -353,20 +331,12 @@ impl Serialize for Served<'_> {
                     "steps_s_bps": listed,
                 )
             }
-            Service::Varying {
-                mean,
-                variation,
-                correlation,
-                slot,
-                peak,
-            } => map!(serializer,
-                "kind": "varying",
-                "mean_bps": mean.bits_per_sec(),
-                "variation": variation,
-                "correlation_ms": millis(*correlation),
-                "slot_ms": millis(*slot),
-                "peak_bps": peak.bits_per_sec(),
-            ),
+            Service::Varying(config) => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("kind", "varying")?;
+                described::write(&mut map, config, |_, _| Ok(false))?;
+                map.end()
+            }
             Service::Access(access) => Access(access).serialize(serializer),
             Service::Trace(trace) => map!(serializer,
                 "kind": "trace",
@@ -374,52 +344,6 @@ impl Serialize for Served<'_> {
                 "lap_ms": trace.lap_ms(),
                 "mean_bps": trace.mean_rate().bits_per_sec(),
                 "repeat": trace.repeat,
-            ),
-        }
-    }
-}
-
-pub(crate) struct Refusal(pub(crate) Discipline);
-
-impl Serialize for Refusal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Discipline::DropTail => map!(serializer, "kind": "drop-tail"),
-            Discipline::RandomAbove { fill, probability } => {
-                map!(serializer, "kind": "random-above", "fill": fill, "probability": probability)
-            }
-            Discipline::CoDel(config) => map!(serializer,
-                "kind": "codel",
-                "target_ms": millis(config.target),
-                "interval_ms": millis(config.interval),
-                "ecn": config.ecn,
-            ),
-            Discipline::FqCoDel(config) => map!(serializer,
-                "kind": "fq-codel",
-                "target_ms": millis(config.codel.target),
-                "interval_ms": millis(config.codel.interval),
-                "quantum_bytes": config.quantum,
-                "flows": config.flows,
-                "ecn": config.codel.ecn,
-            ),
-            Discipline::Pie(config) => map!(serializer,
-                "kind": "pie",
-                "target_ms": millis(config.target),
-                "update_ms": millis(config.update),
-                "burst_ms": millis(config.burst),
-                "gain": config.gain,
-                "ecn": config.ecn,
-            ),
-            // The rate determines what is null.
-            Discipline::Red(config) => map!(serializer,
-                "kind": "red",
-                "min_packets": config.min,
-                "max_packets": config.max,
-                "probability": config.probability,
-                "weight": config.weight,
-                "gentle": config.gentle,
-                "adaptive": config.adaptive,
-                "ecn": config.ecn,
             ),
         }
     }

@@ -1,7 +1,8 @@
 //! All tables of a scenario file, and their JSON Schema.
 
-use ::tables::Table;
-use network::{GilbertElliott, JitterKeys};
+use ::tables::{Table, Variant};
+use network::router::RouterSupport;
+use network::{Discipline, GilbertElliott, JitterKeys, VaryingConfig};
 
 use crate::access;
 use crate::tables::{self, cellular};
@@ -14,14 +15,12 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::PATH,
         &tables::DIRECTION,
         &tables::ROUTER,
-        &tables::ROUTER_SUPPORT,
-        &tables::VARYING,
+        VaryingConfig::TABLE,
         &tables::STEP,
         &tables::TRACE,
         &tables::DELAY,
         GilbertElliott::TABLE,
         JitterKeys::TABLE,
-        &tables::AQM,
         &cellular::RRC,
         &cellular::RRC_UMTS,
         &tables::FLOW,
@@ -34,9 +33,16 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::LINK,
         &tables::LINK_REVERSE,
     ];
+    known.extend(kinds().map(|kind| kind.table));
     known.extend(tables::CLOUDS);
     known.extend(models());
     known
+}
+
+/// The kinds with settings of keys that have several kinds.
+pub fn kinds() -> impl Iterator<Item = &'static Variant> {
+    let kinds = Discipline::KINDS.iter().chain(RouterSupport::KINDS);
+    kinds.filter(|kind| !kind.table.keys.is_empty())
 }
 
 /// The tables of the models of access networks.

@@ -8,7 +8,7 @@
 use tables::{Held, Lack, Stack};
 
 /// Every stack that `--stack` names.
-pub const STACKS: &[&Stack] = &[&SIMULATED, &LINUX, &LINUX_VM];
+pub const STACKS: &[&Stack] = &[&SIMULATED, &LINUX, &LINUX_VM, &QUIC];
 
 /// The simulated TCP over simulated paths: every key.
 pub const SIMULATED: Stack = Stack {
@@ -48,6 +48,65 @@ pub const LINUX_VM: Stack = Stack {
     name: "linux-vm",
     ..LINUX
 };
+
+/// The QUIC stacks, such as quinn, in virtual time over simulated paths.
+pub const QUIC: Stack = Stack {
+    name: "QUIC",
+    place: "on QUIC stacks",
+    tables: &[
+        ("scenario", QUIC_SCENARIO),
+        ("path", &[]),
+        ("flow", QUIC_FLOW),
+        ("application", QUIC_APPLICATION),
+    ],
+    lacks: QUIC_LACKS,
+};
+
+const QUIC_SCENARIO: &[Held] = &[
+    Held::new("flow", "a connection with one stream for each flow"),
+    Held::new("duration", "all connections end at this time"),
+    Held::new("time_limit", "as `duration`; its flows are incomplete"),
+];
+
+const QUIC_FLOW: &[Held] = &[
+    Held::new(
+        "algorithm",
+        "the stack's own controller, or one of this project in its place",
+    ),
+    Held::new("size", "bytes that the client writes"),
+    Held::new("duration", "the client finishes its stream"),
+    Held::new("start", "time of the first packet of the handshake"),
+    Held::new("application", "times at which the client writes"),
+    Held::new("initial_window", "the controller's, in datagrams"),
+    Held::new("pacing", "QUIC stacks pace whatever the value is"),
+    Held::new(
+        "receive_buffer",
+        "the windows of the stream and of the connection",
+    ),
+    Held::new("ecn", "packets that the stack sends as ECN-capable stay so"),
+];
+
+const QUIC_APPLICATION: &[Held] = &[
+    Held::new("write", "bytes of one write"),
+    Held::new("every", "time between two writes"),
+    Held::new("rate", "1448 bytes each time"),
+];
+
+const QUIC_LACKS: &[Lack] = &[
+    lack(
+        "application",
+        "pause",
+        "an application does not learn when all data are acknowledged; `every` is supported",
+    ),
+    lack("flow", "from", ONE_PATH),
+    lack("flow", "to", ONE_PATH),
+    lack("flow", "sack", "QUIC acknowledges ranges of packets"),
+    lack("flow", "impatient", "QUIC acknowledges ranges of packets"),
+    lack("flow", "mss", "packets have 1500 bytes"),
+    lack("flow", "ack_policy", "each stack has its own policy"),
+    lack("flow", "loss_detection", "each stack has its own"),
+    lack("flow", "byte_counting", "each controller has its own"),
+];
 
 /// Why an emulated path lacks a key.
 const EMULATED_LACKS: &[Lack] = &[

@@ -15,13 +15,13 @@ use units::{Bytes, Duration};
 use wireless::{CloudConfig, NodeId};
 
 use crate::aqm;
+use crate::described;
 use crate::document::{Item, Table};
 use crate::error::{Error, quoted, suggestion};
 use crate::limits::{MAX_LINKS, MAX_NODES};
 use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec};
 use crate::model::{LinkModel, Node, PathModel, ProxyModel, RouterModel};
 use crate::quantity::Buffer;
-use crate::router::router_support;
 use crate::tables::{LINK, LINK_REVERSE, NODE, PROXY};
 
 /// Of a proxy, for each connection and direction.
@@ -253,7 +253,7 @@ impl Network {
         }
         let mut forward = Side {
             link: LinkSpec::of(table, folder)?,
-            router_support: router_support(table)?.unwrap_or_default(),
+            router_support: described::choose(table, "router_support")?.unwrap_or_default(),
         };
         forward
             .link
@@ -269,7 +269,7 @@ impl Network {
             let own = item.table(&LINK_REVERSE)?;
             reverse.link.open(&[Some(&own)]);
             reverse.link.lay(&own, folder)?;
-            if let Some(said) = router_support(&own)? {
+            if let Some(said) = described::choose(&own, "router_support")? {
                 reverse.router_support = said;
             }
             aqm::refuse_marking(&own, reverse.link.aqm)?;

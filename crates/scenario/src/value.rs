@@ -100,7 +100,8 @@ impl Item<'_> {
             | Kind::Table(_)
             | Kind::Tables(..)
             | Kind::List(..)
-            | Kind::Model => {
+            | Kind::Model
+            | Kind::Choice(_) => {
                 debug_assert!(false, "this kind is read by its caller");
                 Ok(Value::Nothing)
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use network::{
     CoDelConfig, Discipline, FqCoDelConfig, GilbertElliott, JitterDistribution, LossConfig,
-    PieConfig, QueueLimit, RedConfig, Service,
+    PieConfig, QueueLimit, RandomAboveConfig, RedConfig, Service,
 };
 use scenario::{PRESETS, PathModel};
 use units::{Bytes, Duration, Rate};
@@ -110,10 +110,10 @@ fn presets_have_the_values_of_their_sources() {
     let geo = PathModel::resolve("geo-reduced").unwrap();
     assert_eq!(
         geo.forward.queue.discipline,
-        Discipline::RandomAbove {
+        Discipline::RandomAbove(RandomAboveConfig {
             fill: 0.5,
             probability: 0.25
-        }
+        })
     );
     let jitter = geo.reverse.jitter.unwrap();
     // Model M1 adds A (1 + sin) with A = 0.35 s; the element adds amount (1 + sin) / 2.
@@ -145,10 +145,10 @@ fn a_file_overrides_a_preset() {
             .forward
             .queue
             .discipline,
-        Discipline::RandomAbove {
+        Discipline::RandomAbove(RandomAboveConfig {
             fill: 0.5,
             probability: 0.25
-        }
+        })
     );
     // A buffer in BDPs follows the new rate.
     assert_eq!(
@@ -277,7 +277,7 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\naqm = { kind = 'codel', fill = '50 %' }",
-            "test.toml:3:25: fill = \"50 %\": its kind does not have this key",
+            "test.toml:3:25: fill = \"50 %\": only the kind \"random-above\" has this key",
         ),
         (
             "preset = 'wired'\naqm = { kind = 'fq-codel', quantum = '1 B' }",
@@ -397,13 +397,11 @@ fn disciplines_have_their_defaults_and_parameters() {
             "{own}{{ kind = 'fq-codel', target = '1 ms', interval = '20 ms', quantum = '300 B', flows = 32 }}"
         )),
         Discipline::FqCoDel(FqCoDelConfig {
-            codel: CoDelConfig {
-                target: Duration::from_millis(1),
-                interval: Duration::from_millis(20),
-                ecn: false,
-            },
+            target: Duration::from_millis(1),
+            interval: Duration::from_millis(20),
+            ecn: false,
             flows: 32,
-            quantum: 300,
+            quantum: Bytes::new(300),
         })
     );
     assert_eq!(

@@ -114,7 +114,7 @@ fn refusals() {
         rate("0.5 bit/s"),
         "\"0.5 bit/s\": it is finer than one bit per second"
     );
-    assert_eq!(rate("2 Tbit/s"), "\"2 Tbit/s\": the limit is 1000 Gbit/s");
+    assert_eq!(rate("2 Tbit/s"), "\"2 Tbit/s\": the limit is 1 Tbit/s");
     assert_eq!(
         rate("99999999999 Gbit/s"),
         "\"99999999999 Gbit/s\": the number is too large"

@@ -138,7 +138,7 @@ fn refusals() {
         ),
         (
             "router_support = { kind = 'none', overstate = 2 }",
-            "only a kind that grants rates has this",
+            "only the kinds \"quick-start\", \"rcp\", \"xcp\" have this",
         ),
         (
             "router_support = { kind = 'rcp', overstate = 0.5 }",
@@ -146,7 +146,7 @@ fn refusals() {
         ),
         (
             "router_support = { alpha = '50 %' }",
-            "the router support needs kind",
+            "it needs a kind, one of none, quick-start, rcp, xcp",
         ),
         (
             "router_support = 3",

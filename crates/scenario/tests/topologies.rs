@@ -6,7 +6,8 @@ use network::router::RouterSupport;
 use network::{Discipline, LinkConfig, QueueConfig, QueueLimit, Service};
 use proptest::prelude::*;
 use scenario::{
-    Direction, Ends, ExactScenario, LinkModel, Node, PathModel, Place, RouterModel, Scenario, Step,
+    Direction, Ends, ExactScenario, LinkModel, Misbehavior, Node, PathModel, Place, RouterModel,
+    Scenario, Step,
 };
 use units::{Duration, Rate};
 
@@ -566,6 +567,15 @@ fn a_node_or_an_end_of_the_path_may_be_a_proxy() {
         (leg.receive_buffer, leg.pacing),
         (flow.receive_buffer, true)
     );
+    // The client misbehaves, not the proxies.
+    let mut attacked = flow.clone();
+    attacked.settings.misbehavior = Some(Misbehavior {
+        divide: 10,
+        ..Misbehavior::USUAL
+    });
+    assert_eq!(attacked.leg(None, Some(at_right)).misbehavior, None);
+    assert_eq!(attacked.leg(Some(at_right), Some(at_r2)).misbehavior, None);
+    assert!(attacked.leg(Some(at_r2), None).misbehavior.is_some());
     let resolved = serde_json::to_value(&scenario).expect("JSON");
     assert_eq!(
         resolved["path"]["proxies"],

@@ -83,8 +83,11 @@ fn the_queue_of_mac80211_can_override_a_preset() {
     let Discipline::FqCoDel(config) = path.forward.queue.discipline else {
         panic!("{:?}", path.forward.queue.discipline);
     };
-    assert_eq!(config.codel.target, Duration::from_millis(20));
-    assert_eq!((config.quantum, config.flows), (300, 1024));
+    assert_eq!(config.target, Duration::from_millis(20));
+    assert_eq!(
+        (config.quantum, config.flows),
+        (units::Bytes::new(300), 1024)
+    );
 }
 
 #[test]

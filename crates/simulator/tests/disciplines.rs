@@ -39,7 +39,7 @@ fn all(ecn: bool) -> [Discipline; 4] {
     [
         Discipline::CoDel(codel),
         Discipline::FqCoDel(FqCoDelConfig {
-            codel,
+            ecn,
             ..FqCoDelConfig::default()
         }),
         Discipline::Pie(PieConfig {

@@ -60,7 +60,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["units", "congestion", "tcp", "packetdrill"],
     ),
     // Only `congestion` parses the names of algorithms.
-    ("kernel", &["units", "congestion"]),
+    ("kernel", &["units", "tables", "congestion"]),
     (
         "simulator",
         &[
@@ -114,7 +114,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     // Only for tests, so no crate may use it.
-    ("testing", &[]),
+    ("testing", &["congestion"]),
     (
         "benches",
         &[

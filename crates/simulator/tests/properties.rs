@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use common::{algorithm, link, run};
-use network::{GilbertElliott, JitterConfig, JitterDistribution, LossConfig, QueueLimit, Service};
+use network::{
+    GilbertElliott, JitterConfig, JitterDistribution, LossConfig, QueueLimit, Service,
+    VaryingConfig,
+};
 use proptest::prelude::*;
 use scenario::{Application, Flow, PathModel, Scenario};
 use simulator::{Job, RunOptions, run_all};
@@ -36,13 +39,13 @@ fn service() -> impl Strategy<Value = Service> {
     let rate = (100_000u64..500_000_000).prop_map(Rate::from_bits_per_sec);
     prop_oneof![
         4 => rate.clone().prop_map(Service::Fixed),
-        1 => (rate, 1u64..200).prop_map(|(mean, slot)| Service::Varying {
+        1 => (rate, 1u64..200).prop_map(|(mean, slot)| Service::Varying(VaryingConfig {
             mean,
             variation: 0.4,
             correlation: Duration::from_millis(500),
             slot: Duration::from_millis(slot),
             peak: mean.mul_div(3, 1),
-        }),
+        })),
     ]
 }
 

@@ -45,10 +45,15 @@ pub struct Table {
 }
 
 impl Table {
-    /// The key of that name.
+    /// The key of that name, if a file can have it.
     #[must_use]
     pub fn key(&self, name: &str) -> Option<&'static Key> {
-        self.keys.iter().find(|key| key.name == name)
+        self.given().find(|key| key.name == name)
+    }
+
+    /// The keys that a file can have.
+    pub fn given(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        self.keys.iter().filter(|key| !key.is_derived)
     }
 }
 
@@ -85,6 +90,35 @@ pub const fn without<const N: usize>(keys: &[Key], names: &[&str]) -> [Key; N] {
     }
     assert!(count == N, "`N` is the number of keys that remain");
     rest
+}
+
+/// The keys of a list that a file can have; `N` is how many.
+#[must_use]
+pub const fn given<const N: usize>(keys: &[Key]) -> [Key; N] {
+    let mut rest = [Key::of(Kind::Switch); N];
+    let (mut place, mut count) = (0, 0);
+    while place < keys.len() {
+        if !keys[place].is_derived {
+            rest[count] = keys[place];
+            count += 1;
+        }
+        place += 1;
+    }
+    assert!(count == N, "`N` is the number of keys that a file can have");
+    rest
+}
+
+/// How many keys of a list a file can have.
+#[must_use]
+pub const fn given_len(keys: &[Key]) -> usize {
+    let (mut place, mut count) = (0, 0);
+    while place < keys.len() {
+        if !keys[place].is_derived {
+            count += 1;
+        }
+        place += 1;
+    }
+    count
 }
 
 /// The keys of a list, with words about their default; `N` is their number.
@@ -178,6 +212,8 @@ pub struct Key {
     pub only_if_said: bool,
     /// Whether every stack supports it; otherwise those that declare it ([`Stack`]).
     pub everywhere: bool,
+    /// Whether it follows from other keys: the resolved form has it, and no file.
+    pub is_derived: bool,
 }
 
 /// The value of a key that the file does not give.
@@ -248,8 +284,20 @@ pub enum Kind {
     List(&'static Self, u32, u32),
     /// A model of an access network.
     Model,
+    /// One of several kinds, each with a table of its own: a word, or a table that has the word at
+    /// `kind`. See [`choice!`](crate::choice).
+    Choice(&'static [Variant]),
     /// One of several kinds.
     Any(&'static [Self]),
+}
+
+/// A kind of a [`Kind::Choice`].
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Its word.
+    pub word: &'static str,
+    /// Its keys beside `kind`; none for a kind without settings.
+    pub table: &'static Table,
 }
 
 impl Kind {
@@ -321,7 +369,12 @@ impl Kind {
     pub const fn is_quantity(&self) -> bool {
         !matches!(
             self,
-            Self::Words(_) | Self::Table(_) | Self::Tables(..) | Self::List(..) | Self::Model
+            Self::Words(_)
+                | Self::Table(_)
+                | Self::Tables(..)
+                | Self::List(..)
+                | Self::Model
+                | Self::Choice(_)
         )
     }
 }
@@ -338,6 +391,7 @@ impl Key {
             resolved: "",
             only_if_said: false,
             everywhere: false,
+            is_derived: false,
         }
     }
 
@@ -392,6 +446,15 @@ impl Key {
     pub const fn everywhere(self) -> Self {
         Self {
             everywhere: true,
+            ..self
+        }
+    }
+
+    /// Marks a field that follows from other keys: the resolved form has it, and no file.
+    #[must_use]
+    pub const fn derived(self) -> Self {
+        Self {
+            is_derived: true,
             ..self
         }
     }

@@ -28,6 +28,121 @@ macro_rules! words {
     };
 }
 
+/// Makes an enumeration whose variants are the kinds of a key: each has a word and, if it has
+/// settings, a described configuration.
+///
+/// ```
+/// use tables::{Described, Field, Key, Kind, Rules, Value, choice, described};
+///
+/// described! {
+///     #[derive(Clone, Debug, PartialEq)]
+///     pub struct Gentle("gentle", "a gentle one", "It has a setting.") {
+///         /// How gentle it is.
+///         degree: u64 = 3 => Key::of(Kind::Integer(1, 9));
+///     }
+/// }
+/// impl Rules for Gentle {}
+///
+/// choice! {
+///     /// What it is like.
+///     #[derive(Clone, Debug, PartialEq)]
+///     pub enum Manner("a manner") {
+///         /// It has no settings.
+///         Plain = "plain";
+///         /// It has some.
+///         Gentle(Gentle) = "gentle";
+///     }
+/// }
+///
+/// let gentle = Manner::of(Value::Word(1)).expect("a kind");
+/// assert_eq!(gentle, Manner::Gentle(Gentle::USUAL));
+/// assert_eq!(gentle.inner().expect("settings").value(0), Value::Integer(3));
+/// assert_eq!(Manner::KINDS[1].table.keys[0].name, "degree");
+/// ```
+#[macro_export]
+macro_rules! choice {
+    (
+        $(#[$attribute:meta])*
+        pub enum $name:ident($title:literal) {
+            $( $(#[$about:meta])+ $variant:ident $(($config:ty))? = $word:literal; )+
+        }
+    ) => {
+        $(#[$attribute])*
+        pub enum $name {
+            $( $(#[$about])+ $variant $(($config))?, )+
+        }
+
+        impl $name {
+            /// Its kinds, for the kind of a key.
+            pub const KINDS: &'static [$crate::Variant] = &[ $( $crate::Variant {
+                word: $word,
+                table: $crate::variant_table!($title, $word, $($config)?),
+            } ),+ ];
+
+            /// The word of its kind.
+            #[must_use]
+            pub const fn word(&self) -> &'static str {
+                match self {
+                    $( Self::$variant { .. } => $word, )+
+                }
+            }
+        }
+
+        impl $crate::Field for $name {
+            fn value(&self) -> $crate::Value {
+                let word = self.word();
+                let place = Self::KINDS.iter().position(|kind| kind.word == word);
+                $crate::Value::Word(place.unwrap_or_default())
+            }
+
+            fn of(value: $crate::Value) -> Option<Self> {
+                let usual = [ $( Self::$variant $((<$config>::USUAL))? ),+ ];
+                let place = match value {
+                    $crate::Value::Word(word) => word,
+                    $crate::Value::Nothing => 0,
+                    _ => return None,
+                };
+                usual.into_iter().nth(place)
+            }
+
+            #[allow(unreachable_patterns, reason = "each kind may have settings")]
+            fn inner(&self) -> Option<&dyn $crate::Described> {
+                match self {
+                    $( $( Self::$variant(config) => Some::<&$config>(config).map(|it| it as _), )? )+
+                    _ => None,
+                }
+            }
+
+            #[allow(unreachable_patterns, reason = "each kind may have settings")]
+            fn inner_mut(&mut self) -> Option<&mut dyn $crate::Described> {
+                match self {
+                    $( $( Self::$variant(config) => {
+                        Some::<&mut $config>(config).map(|it| it as _)
+                    } )? )+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// The table of a kind, or an empty one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! variant_table {
+    ($title:literal, $word:literal, $config:ty) => {
+        <$config>::TABLE
+    };
+    ($title:literal, $word:literal,) => {
+        &$crate::Table {
+            name: $word,
+            title: $title,
+            summary: "",
+            keys: &[],
+        }
+    };
+}
+
 /// Makes a configuration and its description from one list.
 ///
 /// ```

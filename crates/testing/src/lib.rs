@@ -1,5 +1,7 @@
 //! Helpers for the tests of several crates. Only tests depend on this crate.
 //!
+//! - [`options`]: every option of every algorithm, with a value other than its default.
+//! - [`page`]: pages of the documentation that are made from the code.
 //! - [`snapshot`]: tables of results, small enough to review.
 //! - [`traces`]: the folder of recorded traces.
 //! - [`notes`]: notes of tests without a verdict, which `make test` counts at its end.
@@ -10,5 +12,7 @@
 )]
 
 pub mod notes;
+pub mod options;
+pub mod page;
 pub mod snapshot;
 pub mod traces;

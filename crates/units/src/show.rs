@@ -6,7 +6,13 @@ use crate::{Bytes, Duration, Rate};
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [("Gbit/s", 9), ("Mbit/s", 6), ("kbit/s", 3), ("bit/s", 0)];
+        let units = [
+            ("Tbit/s", 12),
+            ("Gbit/s", 9),
+            ("Mbit/s", 6),
+            ("kbit/s", 3),
+            ("bit/s", 0),
+        ];
         show(f, self.bits_per_sec(), &units)
     }
 }

@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from slowstart._native import analyze_file, replay_file
-from slowstart.analysis import path_fit
-from slowstart.analysis.situation import POINTS
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from slowstart.analysis import path_fit
 
 ALL = "all"
 """The name that asks for every start-up."""
@@ -32,6 +33,12 @@ def fit_paths(
 
     Returns the fits by the place of the connection. One without a fit gets a cost that says why.
     """
+    if most == 0:
+        return {}
+    need_report("the cost of an exit")
+    from slowstart.analysis import path_fit
+    from slowstart.analysis.situation import POINTS
+
     fits = {}
     modelled = list(chosen[:most])
     by_file: dict[str, list[int]] = {}
@@ -91,6 +98,8 @@ def answer(
     Raises:
         InputError: An algorithm is unknown.
     """
+    from slowstart.analysis import path_fit
+
     names = list(dict.fromkeys(
         name for each in asked for name in (path_fit.start_ups() if each == ALL else [each])
     ))  # fmt: skip
@@ -132,6 +141,8 @@ def lines(
     found: path_fit.Fit | None, replays: Sequence[dict[str, Any]], names: Sequence[str]
 ) -> list[str]:
     """Sentences beside the table: the error of the fit first, then replays that decide."""
+    from slowstart.analysis import path_fit
+
     made = [] if found is None else [path_fit.sentence(found), *found.best.situation.notes]
     if ALL in names:
         return made

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart import extras
 from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
-from slowstart.errors import InputError
+from slowstart.errors import InputError, complain
 
 if TYPE_CHECKING:
     from slowstart.analysis.connections import Asked
@@ -66,13 +67,14 @@ def _ask(
     fits: dict[int, Fit],
 ) -> Asked:
     """What --algorithm and --scenario add."""
-    from slowstart.analysis import path_fit, questions
     from slowstart.analysis.connections import Asked
     from slowstart.report.progress import Meter
 
     asked = Asked()
     if not algorithms and scenario is None:
         return asked
+    from slowstart.analysis import path_fit, questions
+
     one = chosen[0]
     file = one.get("file", files[0])
     fit = fits.get(0)
@@ -92,6 +94,20 @@ def _ask(
             aside.write_text(fit.toml(Path(file).name), encoding="utf-8")
         asked.lines.append(f"The fitted path is {scenario}")
     return asked
+
+
+def _lacks_cost(cost: int, *, needed: bool) -> bool:
+    """Whether the cost of exits is left out because a library is missing; then says so.
+
+    Raises:
+        InputError: A library is missing, and ``needed``.
+    """
+    if needed:
+        extras.need_report("-o, -a, --scenario or a condition on the cost")
+    libraries = extras.missing() if cost else []
+    if libraries:
+        complain(extras.sentence("the cost of an exit", libraries))
+    return bool(libraries)
 
 
 def analyze(
@@ -148,6 +164,9 @@ def analyze(
     # Wrong conditions are reported before a long file is read.
     conditions, algorithms = where or [], algorithm or []
     analysis.select([], where=conditions, sort=sort, limit=limit)
+    by_cost = any("cost" in each for each in (*conditions, sort or ""))
+    asks = bool(algorithms) or scenario is not None
+    lacks_cost = _lacks_cost(cost, needed=output is not None or by_cost or asks)
     with output_folder(output) as folder:
         points = 1000 if folder is not None else 0
         reports = analysis.read(files, points=points)
@@ -157,20 +176,18 @@ def analyze(
             for report in reports
             for each in report["connections"]
         ]
-        by_cost = any("cost" in each for each in (*conditions, sort or ""))
         if by_cost:
             # The cost decides which connections are chosen, so all need a fit.
             with Meter("fitting paths", quiet=False) as meter:
                 questions.fit_paths(found, files, len(found), meter)
         chosen = analysis.select(found, where=conditions, sort=sort, limit=limit)
-        asks = bool(algorithms) or scenario is not None
         if asks and len(chosen) != 1:
             raise InputError(
                 f"-a and --scenario look at one connection, and {len(chosen)} are chosen: "
                 "use --where, --sort and --limit 1"
             )
         with Meter("fitting paths", quiet=False) as meter:
-            most = 1 if asks else 0 if by_cost else cost
+            most = 1 if asks else 0 if by_cost or lacks_cost else cost
             fits = questions.fit_paths(chosen, files, most, meter)
         asked = _ask(chosen, files, algorithms, scenario, fits)
         if folder is not None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart import extras
 from slowstart._version import __version__
 from slowstart.commands import plain
 from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
@@ -39,6 +40,7 @@ Examples:
   slowstart study suss-testbed --quick
   slowstart conformance conformance
   slowstart packetdrill conformance/packetdrill
+  slowstart check suite/startup --stack quinn -a own
   slowstart validate --quick
   slowstart kernel status
   slowstart analyze flow.pcapng
@@ -91,6 +93,7 @@ class Topic(str, Enum):
     PATHS = "paths"
     NETWORKS = "networks"
     SCENARIOS = "scenarios"
+    SUITES = "suites"
     STUDIES = "studies"
     STACKS = "stacks"
 
@@ -114,7 +117,7 @@ def _list(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the available algorithms, paths, networks, scenarios and studies."""
+    """List the available algorithms, paths, networks, scenarios, suites, studies and stacks."""
     from slowstart.commands import listing
 
     topics = [each.value for each in Topic] if topic is None else [topic.value]
@@ -178,13 +181,12 @@ Examples:
 
 \b
 Use this on servers, outside of experiments; runs with --stack linux load what they need
-themselves. Available: cubic+search (options version, exit, threshold, missed, alpha and
-passive), cubic+hystart++ (option form), cubic+hystart:variant=paper, cubic+suss,
-cubic+standard, bic and westwood. The names that the kernel uses, listed by status, work
-as well. A loaded algorithm stays until it is unloaded or the machine restarts; using it
-needs no privileges. Loading needs root, Linux 5.13 to 7.0 with BTF, and a slowstart
-built with clang and libbpf; status reports what is missing. The programs are licensed
-MIT or GPL-2.0, as the kernel requires.
+themselves. `slowstart kernel status` lists what is available, with the options that can
+be chosen; the names that the kernel uses work as well. A loaded algorithm stays until
+it is unloaded or the machine restarts; using it needs no privileges. Loading needs
+root, Linux 5.13 to 7.0 with BTF, and a slowstart built with clang and libbpf; the
+status also reports what is missing. The programs are licensed MIT or GPL-2.0, as the
+kernel requires.
 """
 
 
@@ -298,6 +300,7 @@ def _emulate(
 COMMANDS = {
     "compare": ("run", "compare_paths", "COMPARE_EPILOG"),
     "run": ("run", "run_file", "RUN_EPILOG"),
+    "check": ("check", "check", "EPILOG"),
     "path": ("path", "look_at", "EPILOG"),
     "plot": ("plot", "plot", "EPILOG"),
     "analyze": ("analyze", "analyze", "EPILOG"),
@@ -389,6 +392,11 @@ def invoke(arguments: Sequence[str]) -> int:
         return complain(f"`{culprit}` is not UTF-8 text", 2)
     except MemoryError:
         return complain("not enough memory for these runs", 1)
+    except ModuleNotFoundError as error:
+        library = str(error.name).partition(".")[0]
+        if library not in extras.LIBRARIES:
+            raise
+        return complain(extras.sentence("this", [library]), 2)
     except Exception as error:
         usage = getattr(error, "format_message", None)
         if usage is None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowstart import stacks
 from slowstart.commands import options as command_options
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import Quick, RunOptions  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 from slowstart.report.progress import Meter
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ Examples:
   slowstart evaluate cubic+search:version=4.0 -o card
   slowstart evaluate cubic+mine:Glide:divisor=4 --against cubic+search --against bbr
   sudo slowstart evaluate cubic+hystart --quick --stack linux
+  slowstart evaluate cubic+search --quick --stack quinn
   slowstart evaluate --all --quick -o board
 
 \b
@@ -51,9 +54,10 @@ Exit status: 0 done, 1 a run failed, 2 invalid input.
     runs=command_options.runs(100_000, "each scenario"),
     stack=Annotated[
         str | None,
-        typer.Option("--stack", metavar="linux", show_default=False,
+        typer.Option("--stack", metavar="STACK", show_default=False,
                      help="linux: also run the rows and algorithms that the running kernel has, "
-                     "in real time, and print the differences (needs root or /dev/net/tun)."),
+                     "in real time, and print the differences (needs root or /dev/net/tun). A "
+                     "QUIC stack, such as quinn: the same in virtual time."),
     ],
     switch_hystart=None,
     output=command_options.folder("runs, report.html and result.json", "evaluation"),
@@ -82,13 +86,12 @@ def evaluate(
     """Evaluate an algorithm by the criteria of RFC 9743, beside well-known ones."""
     if every == (algorithm is not None):
         raise InputError("name one algorithm to evaluate, or give --all for the leaderboard")
-    if options.stack not in (None, "linux", "simulated"):
-        raise InputError(
-            f"--stack {options.stack}: the scorecard runs on linux beside the simulator"
-        )
-    linux = options.stack == "linux"
-    if every and (linux or against):
+    (stack,) = options.stacks
+    stacks.check_names([stack], ("linux",))
+    linux = stack == "linux"
+    if every and (stack != stacks.SIMULATED or against):
         raise InputError("--all simulates every built-in start-up: leave out --stack and --against")
+    need_report("slowstart evaluate")
     options.check_stacks(["linux"])
     options.enter_namespace()
     from slowstart.evaluation import jobs, kernel, leaderboard, scores, table
@@ -107,21 +110,26 @@ def evaluate(
         known, names, quick=quick, runs=options.runs,
         only=lambda row: not every or leaderboard.chosen(row, known),
     )  # fmt: skip
-    on_kernel, refused = (
-        kernel.cells(known, names, quick=quick, runs=options.runs) if linux else ([], {})
-    )
+    on_kernel: list[jobs.Cell] = []
+    refused: dict[str, str] = {}
+    if linux:
+        on_kernel, refused = kernel.cells(known, names, quick=quick, runs=options.runs)
+    elif stack != stacks.SIMULATED:
+        on_kernel, refused = kernel.cells_of_quic(
+            known, names, stack, quick=quick, runs=options.runs
+        )
     folder = options.folder("evaluation")
     with writing(folder):
         claim_folder(folder, "evaluate")
-    command = _command(algorithm, against, quick=quick, runs=options.runs, linux=linux)
+    command = _command(algorithm, against, quick=quick, runs=options.runs, stack=stack)
     try:
         with Meter("evaluating", quiet=options.quiet) as meter:
             found = jobs.execute(made, folder / _STORE, threads=options.threads, progress=meter)
         if on_kernel:
-            with Meter("measuring on the kernel", quiet=options.quiet) as meter:
+            with Meter(f"measuring on {stack}", quiet=options.quiet) as meter:
                 real = jobs.execute(
                     on_kernel, folder / _STORE, progress=meter, remaining=meter.remaining,
-                    force=options.force,
+                    threads=options.threads, force=options.force,
                 )  # fmt: skip
     except KeyboardInterrupt:
         return command_options.interrupted(folder)
@@ -130,21 +138,21 @@ def evaluate(
         _write_board(folder, reader, command, quick=quick, options=options)
         return 0
     card = scores.score(known, found, names[0], names[1:], quick=quick)
-    compared = kernel.compare(card, real, refused) if on_kernel else None
-    if linux and compared is None:
-        compared = kernel.Kernel((), refused)
+    compared = kernel.compare(card, real, refused, stack) if on_kernel else None
+    if stack != stacks.SIMULATED and compared is None:
+        compared = kernel.Kernel((), refused, stack=stack)
     _write_card(folder, card, reader, command, compared, options)
     return 0
 
 
 def _command(
-    algorithm: str | None, against: list[str] | None, *, quick: bool, runs: int | None, linux: bool
+    algorithm: str | None, against: list[str] | None, *, quick: bool, runs: int | None, stack: str
 ) -> str:
     words = ["slowstart evaluate", algorithm or "--all"]
     words += [f"-a {each}" for each in against or []]
     words += ["--quick"] if quick else []
     words += [f"-n {runs}"] if runs else []
-    words += ["--stack linux"] if linux else []
+    words += [f"--stack {stack}"] if stack != stacks.SIMULATED else []
     return " ".join(words)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowstart import stacks
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ Examples:
   slowstart export scenario.toml --vantage receiver --run 3 -o receiver.pcapng
   slowstart export scenario.toml --format flent -o run.flent.gz && flent -i run.flent.gz -p totals
   slowstart run scenario.toml --traces -o result && slowstart export result --format qlog -o r.qlog
+  slowstart export scenario.toml --format qlog --stack quinn -a own -o quinn.qlog
   slowstart export capture.pcap --format xplot -o capture.xpl && xplot capture.xpl
 
 \b
@@ -78,6 +80,16 @@ def export(
                               "point between, a quarter of the RTT from the sender; a pcapng file "
                               "of both hosts has an interface for each.")
     ] = Vantage.BOTH,
+    stack: Annotated[
+        str,
+        typer.Option(metavar="STACK", help="With a scenario and qlog, flent, csv or xplot: the "
+                          "stack that runs it, such as quinn.")
+    ] = "simulated",
+    algorithm: Annotated[
+        str | None,
+        typer.Option("-a", metavar="own[:NAME]", show_default=False,
+                     help="With --stack: the stack's own controller for all flows."),
+    ] = None,
 ) -> None:  # fmt: skip
     """Write a run, a result or a capture in the format of another tool."""
     from slowstart._native import Scenario, write_capture, write_mahimahi
@@ -95,6 +107,9 @@ def export(
         scenario = Scenario.from_file(result)
         if run >= scenario.runs:
             raise InputError(f"--run {run}: the scenario has runs 0 to {scenario.runs - 1}")
+        scenario = _placed(scenario, form, stack, algorithm)
+    elif stack != stacks.SIMULATED or algorithm is not None:
+        raise InputError("--stack and -a run a scenario (.toml): a result has its stack")
     elif form in _PACKETS:
         scenario = _simulated_again(source, form, run)
     with files.output_file(output, kind) as aside:
@@ -105,7 +120,11 @@ def export(
         elif scenario is not None and form is Format.MAHIMAHI:
             count, what = write_mahimahi(scenario, aside, run=run), "packets"
         else:
-            flows = [each for each in _flows(source, scenario, run, vantage) if each.rows]
+            if scenario is not None and stack != stacks.SIMULATED:
+                series = exports.of_run(scenario, run)
+            else:
+                series = _flows(source, scenario, run, vantage)
+            flows = [each for each in series if each.rows]
             if not flows:
                 raise InputError(f"{result}: no flow with data")
             aside.write_bytes(exports.WRITERS[form.value](flows))
@@ -113,6 +132,17 @@ def export(
         if not count:
             raise InputError(f"{result}: no flow of this scenario can be captured")
     sys.stdout.write(f"{output}: {count} {what}\n")
+
+
+def _placed(scenario: Scenario, form: Format, stack: str, algorithm: str | None) -> Scenario:
+    stacks.check_names([stack])
+    if algorithm is not None and not stacks.is_own(algorithm):
+        raise InputError(f"-a {algorithm}: a file has its own algorithms; -a takes own or own:NAME")
+    if form in _PACKETS and stack != stacks.SIMULATED:
+        raise InputError(
+            f"--format {form.value} has segments of TCP: leave out --stack {stack}, or choose qlog"
+        )
+    return stacks.placed(scenario, stack, algorithm)
 
 
 def _simulated_again(source: Path, form: Format, run: int) -> Scenario:

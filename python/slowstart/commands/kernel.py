@@ -49,10 +49,11 @@ def status(algorithms: Sequence[str], *, as_json: bool) -> None:
     needs = Table("loading needs", "found", "missing", box=box.SIMPLE_HEAD)
     for need in document["needs"]:
         needs.add_row(need["what"], need["found"], need["missing"] or "-")
-    controls = Table("name", "loaded", "algorithm", "description", box=box.SIMPLE_HEAD)
+    controls = Table("name", "loaded", "algorithm", "options", "description", box=box.SIMPLE_HEAD)
     for control in document["controls"]:
         loaded = "yes" if control["loaded"] else "no"
-        controls.add_row(control["name"], loaded, control["algorithm"], control["summary"])
+        options = ", ".join(control["options"])
+        controls.add_row(control["name"], loaded, control["algorithm"], options, control["summary"])
     console = tables.console()
     console.print(needs)
     console.print(controls)

@@ -1,4 +1,4 @@
-"""Lists algorithms, paths, networks, scenarios and studies."""
+"""Lists algorithms, paths, networks, scenarios, suites, studies and stacks."""
 
 from __future__ import annotations
 
@@ -85,6 +85,26 @@ def _scenarios() -> list[dict[str, Any]]:
     ]
 
 
+def _suites() -> list[dict[str, Any]]:
+    from slowstart.checking.rules import Override, load, suites
+
+    found = []
+    for name in suites():
+        suite = load(name, Override())
+        rules = sum(len(case.rules) for case in suite.cases)
+        found.append(
+            {
+                "name": name,
+                "summary": suite.about,
+                "cases": len(suite.cases),
+                "rules": rules,
+                "skipped": sum(bool(case.skip) for case in suite.cases),
+                "page": "docs/guides/ci.md",
+            }
+        )
+    return found
+
+
 _START_UPS = "cubic+"
 
 
@@ -113,6 +133,7 @@ CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
     "paths": _paths,
     "networks": _networks,
     "scenarios": _scenarios,
+    "suites": _suites,
     "studies": _studies,
     "stacks": _stacks,
 }
@@ -137,22 +158,33 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]], *, short: bool = Fals
         elif topic == "stacks":
             _show_stacks(out, entries)
         else:
-            _show_paths(out, entries)
+            _show_entries(out, topic, entries)
 
 
-def _show_paths(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+# By topic: the facts of an entry, and what to do with one.
+_ENTRIES = {
+    "paths": ("{model}, {page}", "slowstart path NAME characterizes a path without TCP."),
+    "suites": (
+        "{cases} cases, {skipped} of them not tested; {rules} rules; {page}",
+        "Check a start-up with: slowstart check NAME [-a ALGORITHM] [--stack STACK]",
+    ),
+}
+
+
+def _show_entries(out: Console, topic: str, entries: Sequence[Mapping[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title="paths", title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
+    facts, remark = _ENTRIES[topic]
+    table = Table(title=topic, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
     table.add_column(no_wrap=True, style="bold")
     table.add_column()
     for entry in entries:
-        facts = f"\n{entry['model']}, {entry['page']}"
-        table.add_row(entry["name"], Text.assemble(entry["summary"], (facts, "dim")))
+        words = (f"\n{facts.format_map(entry)}", "dim")
+        table.add_row(entry["name"], Text.assemble(entry["summary"], words))
     out.print(table)
-    out.print("slowstart path NAME characterizes a path without TCP.")
+    out.print(remark)
 
 
 def _show_stacks(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:

@@ -18,6 +18,7 @@ from slowstart.commands.figure_options import (  # noqa: TC001 (Typer reads them
 )
 from slowstart.commands.grouping import Group
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -227,7 +228,7 @@ class ReportOptions(RunOptions):
         """How the figures of the report look.
 
         Raises:
-            InputError: An option is not valid, or there is no report.
+            InputError: An option is not valid, there is no report, or a library is missing.
         """
         from slowstart.commands import figure_options
 
@@ -235,13 +236,16 @@ class ReportOptions(RunOptions):
         for option, value in given.items():
             if value and not self.report:
                 raise InputError(f"{option} is for figures: write a folder, -o DIR")
+        if self.report:
+            need_report("a report (-o DIR)")
         return figure_options.look(self.formats, self.width, self.theme)
 
     def check_cost(self, *, kernel: bool, sized: bool, remedy: str) -> None:
         """Rejects ``--cost`` where it has no meaning.
 
         Raises:
-            InputError: It is given for a kernel, for Parquet files, or for flows without a size.
+            InputError: It is given for a kernel, for Parquet files, or for flows without a size,
+                or a library is missing.
         """
         if not self.cost:
             return
@@ -254,6 +258,7 @@ class ReportOptions(RunOptions):
             raise InputError("--cost compares completed runs: write a folder (-o DIR) or none")
         if not sized:
             raise InputError(f"--cost is a difference of completion times: {remedy}")
+        need_report("--cost")
 
 
 def interrupted(folder: Path) -> int:

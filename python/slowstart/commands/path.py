@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowstart.commands.options import Json  # noqa: TC001 (Typer reads it)
+from slowstart.extras import need_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +68,7 @@ def look_at(
     ] = None,
 ) -> None:  # fmt: skip
     """Characterize a path without TCP: its rate, burstiness and delay."""
+    need_report("slowstart path")
     from slowstart import look
     from slowstart.figures import networks as network_plots
     from slowstart.report import tables

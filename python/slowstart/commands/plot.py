@@ -12,6 +12,7 @@ import typer
 from slowstart.commands import figure_options
 from slowstart.commands.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 
 EPILOG = """\b
 Examples:
@@ -46,6 +47,7 @@ def plot(
     ] = ".",
 ) -> None:  # fmt: skip
     """Draw figures of a saved result again, in another format, width or theme."""
+    need_report("slowstart plot")
     look = figure_options.look(formats, width, theme)
     from slowstart import figure_style
     from slowstart.report.redraw import redraw

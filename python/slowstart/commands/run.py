@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart import extras
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import ReportOptions, Stack
 from slowstart.errors import InputError
@@ -14,6 +15,8 @@ from slowstart.labels import canonical, labelled, meanings, names, split
 from slowstart.running import compare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slowstart._native import Scenario
     from slowstart.commands.execution import How
     from slowstart.figure_style import Look
@@ -61,6 +64,7 @@ Examples:
   slowstart run scenario.toml --cost
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
   slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
+  slowstart run scenario.toml --stack quinn -a own
 
 \b
 For many runs, write a Parquet file: one row for each flow of each run, in order. It takes
@@ -77,15 +81,6 @@ A scenario file defines the path, the flows, and the number of runs:
   size = "20 MB"
 """
 
-StackChoice = Annotated[
-    Stack,
-    typer.Option(
-        "--stack",
-        help="The TCP to run: the simulated one, in virtual time; the running kernel's over an "
-        "emulated path, in real time, one run at a time (root or /dev/net/tun); or a kernel in a "
-        "virtual machine, in virtual time and reproducible (see: slowstart vm).",
-    ),
-]
 StackChoices = Annotated[
     list[str] | None,
     typer.Option(
@@ -161,47 +156,26 @@ def compare_paths(
     }
     amount = SIZE if size is None and duration is None else size
     algorithms = algorithm or list(ALGORITHMS)
-    only, beside = stacks.chosen(options.stacks)
+    kind, beside = stacks.chosen(options.stacks)
     if options.traces and not options.report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
     look = options.look()
-    if only is None:
-        settings |= {"size": amount, "duration": duration}
-        execution.execute(*_beside(paths, algorithms, beside, settings, options), look)
-        return
-    how = execution.How(only, options)
+    how = execution.How(kind, options)
+    quic = [each for each in beside if each != Stack.SIMULATED.value]
     sized = amount is not None
-    options.check_cost(kernel=how.kernel, sized=sized, remedy="give --size, not --duration")
+    lacks_oracle = how.kernel or bool(quic)
+    options.check_cost(kernel=lacks_oracle, sized=sized, remedy="give --size, not --duration")
+    settings["stack"] = beside
     plan = _plan(paths, algorithms, amount, duration, settings, how, options)
+    remarks = []
+    notes = [*plan.notes, *stacks.remarks(beside, pacing=pacing)]
+    plan = replace(plan, notes=notes)
     if not algorithm:
-        words = "These are the default algorithms; choose others with -a."
-        plan = replace(plan, remarks=(words,))
+        remarks.append("These are the default algorithms; choose others with -a.")
+    if extras.missing():
+        remarks.append(f"For a report with figures (-o DIR): {extras.INSTALL}")
+    plan = replace(plan, remarks=remarks)
     _make(plan, how, options, look)
-
-
-def _beside(
-    paths: list[str],
-    algorithms: list[str],
-    names: list[str],
-    settings: dict[str, Any],
-    options: ReportOptions,
-) -> tuple[Plan, How]:
-    """The plan of a comparison of stacks in virtual time."""
-    from slowstart.commands import stacks
-    from slowstart.planning import Plan
-
-    if options.files() or options.cost:
-        raise InputError("tables of QUIC stacks have no --cost and no Parquet file: use -o DIR")
-    scenarios, on, own = stacks.scenarios_of(paths, algorithms, names, settings)
-    # No additional simulations, hence `kernel`: they would be of the simulated TCP.
-    plan = Plan(
-        scenarios,
-        report=options.report,
-        traces=options.traces,
-        kernel=True,
-        notes=stacks.remarks(names, pacing=settings["pacing"]),
-    )
-    return plan, stacks.Stacks(Stack.SIMULATED, options, names=tuple(on), own=tuple(own))
 
 
 def _plan(
@@ -217,6 +191,7 @@ def _plan(
     from slowstart.planning import Plan, once, remark_once
 
     scenarios = compare(paths, algorithms, size=size, duration=duration, **settings)
+    only_simulated = settings["stack"] == [Stack.SIMULATED.value]
     compared = [each.resolved["flows"][0]["algorithm"] for each in scenarios[: len(algorithms)]]
     fixed: list[str] = []
     if not how.kernel:
@@ -232,8 +207,8 @@ def _plan(
 
         return at_size(smaller, list(dict.fromkeys(map(ideal, compared))))
 
-    has_ideal = (options.cost or options.report) and size and not how.kernel
-    labels = names(compared, split(algorithms)[1])
+    has_ideal = (options.cost or options.report) and size and not how.kernel and only_simulated
+    labels = names(compared, split(algorithms)[1]) if only_simulated else {}
     return Plan(
         scenarios,
         report=options.report,
@@ -262,7 +237,7 @@ def _make(plan: Plan, how: How, options: ReportOptions, look: Look) -> None:
         typer.Option("-n", "--runs", metavar="N", help="Number of runs, instead of the file's.",
                      show_default=False),
     ],
-    stack=(StackChoice, Stack.SIMULATED),
+    stack=StackChoices,
 )  # fmt: skip
 def run_file(
     file: Annotated[
@@ -274,7 +249,8 @@ def run_file(
         str | None,
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
                      help="With the name of a scenario: the algorithm under test, if you like with "
-                     "a label (LABEL=ALG)."),
+                     "a label (LABEL=ALG). On a QUIC stack own, or own:bbr: all flows have the "
+                     "stack's own controller."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -285,33 +261,47 @@ def run_file(
     options: ReportOptions,
 ) -> None:  # fmt: skip
     """Run a scenario file, or a scenario that ships with slowstart."""
-    from slowstart.commands import execution
+    from slowstart.commands import execution, stacks
     from slowstart.planning import Plan, once, remark_once
-    from slowstart.report.exits import has_bottleneck, ideals
+    from slowstart.stacks import is_own, placed
     from slowstart.store import shipped
 
     if options.traces and options.output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
+    kind, (stack, *others) = stacks.chosen(options.stacks)
+    if others:
+        raise InputError("a scenario runs on one stack: name one with --stack")
     (tested,), given = ([None], [None]) if algorithm is None else split([algorithm])
-    scenario = shipped.load(file, tested).with_runs(runs=options.runs, seed=seed)
-    shown = {} if tested is None else names([canonical(tested)], given)
+    own = tested if tested is not None and is_own(tested) else None
+    scenario = shipped.load(file, None if own else tested).with_runs(runs=options.runs, seed=seed)
+    shown = {} if tested is None or own else names([canonical(tested)], given)
     (scenario,) = labelled([scenario], shown)
-    how = execution.How(Stack(options.stacks[0]), options)
+    scenario = placed(scenario, stack, own)
+    how = execution.How(kind, options)
     look = options.look()
     chosen, notes = [scenario], meanings(shown)
     if not how.kernel:
         chosen, fixed = once(chosen)
-        notes = [*remark_once(fixed, scenario.runs), *notes]
+        notes = [*remark_once(fixed, scenario.runs), *notes, *stacks.remarks([stack], pacing=True)]
     sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
-    options.check_cost(kernel=how.kernel, sized=sized, remedy="give a flow of the file a size")
-    if options.cost and not has_bottleneck(scenario.resolved["path"]):
-        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    lacks_oracle = how.kernel or stack != Stack.SIMULATED.value
+    options.check_cost(kernel=lacks_oracle, sized=sized, remedy="give a flow of the file a size")
+    with_oracle = _ideal_exits(chosen[0]) if options.cost else None
     plan = Plan(
         chosen,
         report=options.report,
         traces=options.traces,
         kernel=how.kernel,
-        with_oracle=(lambda _: ideals(chosen[0])) if options.cost else None,
+        with_oracle=with_oracle,
         notes=notes,
     )
     _make(plan, how, options, look)
+
+
+def _ideal_exits(scenario: Scenario) -> Callable[[str | None], list[Scenario]]:
+    """Makes the scenario with ideal exits, for ``--cost``."""
+    from slowstart.report.exits import has_bottleneck, ideals
+
+    if not has_bottleneck(scenario.resolved["path"]):
+        raise InputError("--cost compares exits at a bottleneck, and this file has no [path]")
+    return lambda _: ideals(scenario)

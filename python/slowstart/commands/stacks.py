@@ -1,117 +1,42 @@
-"""QUIC stacks beside the simulated TCP: ``--stack quinn --stack simulated`` of ``compare``."""
+"""The option ``--stack``: QUIC stacks in virtual time, beside the simulated TCP or alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slowstart._native import check_stacks, run_stacks, stacks
-from slowstart.commands.execution import How
+from slowstart import stacks
 from slowstart.commands.options import Stack
 from slowstart.errors import InputError
-from slowstart.labels import split
-from slowstart.running import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from slowstart._native import Result, Scenario
+    from collections.abc import Sequence
 
 _KERNELS = (Stack.LINUX.value, Stack.LINUX_VM.value)
-_PLACEHOLDER = "cubic"
-"""The algorithm of a scenario whose flows have a stack's own controller."""
 
 
-@dataclass(frozen=True)
-class Stacks(How):
-    """The settings for runs on stacks in virtual time, one stack for each scenario."""
-
-    names: tuple[str, ...] = ()
-    own: tuple[str | None, ...] = ()
-
-    def check(self, scenarios: Sequence[Scenario]) -> None:
-        """Rejects invalid settings before any run starts."""
-        if self.options.force or self.options.switch_hystart:
-            raise InputError("--force and --switch-hystart are for the kernel: --stack linux")
-        check_stacks(scenarios, self.names, self.own)
-
-    def run(
-        self, scenarios: Sequence[Scenario], keep: str, progress: Callable[[int, int], object]
-    ) -> Result:
-        """Runs them, keeping the time series unless ``keep`` is ``none``."""
-        return run_stacks(
-            scenarios,
-            self.names,
-            self.own,
-            threads=self.options.threads,
-            traces=keep != "none",
-            progress=progress,
-        )
-
-
-def chosen(given: Sequence[str]) -> tuple[Stack | None, list[str]]:
-    """The stack of a comparison that has one of :class:`Stack`; or those of one in virtual time.
+def chosen(given: Sequence[str]) -> tuple[Stack, list[str]]:
+    """The kind of a stack, and the names of those in virtual time.
 
     Raises:
         InputError: A stack is unknown or given twice, or a kernel stands beside others.
     """
-    known = [each["name"] for each in stacks()]
-    for name in given:
-        if name not in (*Stack, *known):
-            every = ", ".join([*(each.value for each in Stack), *known])
-            raise InputError(f"unknown stack {name}: there are {every}")
-        if given.count(name) > 1:
-            raise InputError(f"the stack {name} is given twice")
-    if len(given) == 1 and given[0] not in known:
-        return Stack(given[0]), []
+    stacks.check_names(given, _KERNELS)
+    if len(given) == 1 and given[0] in _KERNELS:
+        return Stack(given[0]), [stacks.SIMULATED]
     for name in given:
         if name in _KERNELS:
             raise InputError(
                 f"--stack {name} runs alone: beside QUIC stacks and the simulated TCP, every stack "
                 "runs in virtual time over the same links"
             )
-    return None, list(given)
-
-
-def own_name(stack: str, algorithm: str) -> str:
-    """``own`` with the name of the controller that it stands for."""
-    if algorithm != "own":
-        return algorithm
-    first = next((each["own"][0][0] for each in stacks() if each["name"] == stack), None)
-    return algorithm if first is None else f"own:{first}"
-
-
-def scenarios_of(
-    paths: Sequence[str],
-    algorithms: Sequence[str],
-    names: Sequence[str],
-    settings: Mapping[str, object],
-) -> tuple[list[Scenario], list[str], list[str | None]]:
-    """The scenarios of a comparison, with the stack and the own controller of each."""
-    made: list[Scenario] = []
-    on: list[str] = []
-    own: list[str | None] = []
-    for path in paths:
-        for algorithm, label in zip(*split(algorithms), strict=True):
-            is_own = algorithm == "own" or algorithm.startswith("own:")
-            for stack in names:
-                if is_own and stack == Stack.SIMULATED.value and len(names) > 1:
-                    continue  # the simulated TCP has none
-                (scenario,) = compare([path], [_PLACEHOLDER if is_own else algorithm], **settings)  # type: ignore[arg-type]
-                name = label or (own_name(stack, algorithm) if is_own else scenario.flows[0])
-                shown = f"{name}, {stack}" if len(names) > 1 else name
-                present = dict.fromkeys(scenario.flows, shown)
-                made.append(scenario.with_names(flows=present))
-                on.append(stack)
-                own.append(algorithm if is_own else None)
-    return made, on, own
+    return Stack.SIMULATED, list(given)
 
 
 def remarks(names: Sequence[str], *, pacing: bool) -> list[str]:
     """What a reader of a table of several stacks has to know."""
     found = []
-    quic = [name for name in names if name != "simulated"]
-    if "simulated" in names and not pacing:
+    quic = [name for name in names if name != stacks.SIMULATED]
+    if stacks.SIMULATED in names and quic and not pacing:
         found.append(
             f"{' and '.join(quic)} pace their packets, the simulated TCP does not: differences "
             "between them are also differences of pacing (--pacing)."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from slowstart.commands import options as command_options
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import Quick, RunOptions  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 from slowstart.fidelity import STUDY
 from slowstart.report.progress import Meter
 
@@ -28,6 +30,7 @@ Examples:
   slowstart study search-thesis --calibrate --only leo
   sudo slowstart study suss-testbed --stack simulated --stack linux --only wired
   sudo slowstart study linux-fidelity --quick
+  slowstart study ./my-study --seal
 
 \b
 Without a name, list the studies. NAME may also be the folder of your own study; see
@@ -35,6 +38,9 @@ docs/guides/studies.md. DIR keeps every finished run, so a repeated command resu
 it was interrupted, and a full run reuses the runs of a quick one.
 
 
+--seal belongs before the first run of your own study: it shows that no band was chosen after
+a result was seen. A changed claim is refused until its line is deleted by hand.
+
 --calibrate runs the published plain baseline over the ranges in the study's calibration.toml,
 and writes the parameters that it allows into DIR/calibration (and into the study's folder, if
 NAME is one). A full run judges each claim about such a network at a spread-out subset of them:
@@ -69,6 +75,12 @@ def study(
         typer.Option("--calibrate", help="Search the parameters that the published plain baseline "
                      "allows, instead of running the study."),
     ] = False,
+    seal: Annotated[
+        bool,
+        typer.Option("--seal", help="Write the SHA-256 of each new claim's measure and band into "
+                     "the study's claims.lock, instead of running the study. Refused where DIR "
+                     "has results."),
+    ] = False,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="EXPERIMENT", show_default=False,
@@ -88,7 +100,12 @@ def study(
     if name is None:
         _list(options)
         return 0
+    need_report("slowstart study NAME")
     chosen = any((options.stack, options.force, options.switch_hystart, traces))
+    if seal:
+        if chosen or only or quick or calibrate:
+            raise InputError("--seal runs nothing: leave out the other options but -o")
+        return _seal(name, options)
     if name == STUDY:
         if chosen or only or options.threads or calibrate:
             raise InputError(
@@ -181,6 +198,23 @@ def _calibrate(name: str, *, quick: bool, only: list[str], options: RunOptions) 
     options.print(
         lambda: _text(terminal.searches(chosen.name, found)),
         lambda: terminal.show_searches(chosen.title, found, str(folder / FOLDER)),
+    )
+    return 0
+
+
+def _seal(name: str, options: RunOptions) -> int:
+    """Seals the claims of a study that have no seal yet."""
+    from slowstart import studies
+    from slowstart.studies import seals
+
+    chosen = studies.load(name)
+    results = options.folder(f"study-{chosen.name}")
+    fresh = seals.write(chosen.claims, chosen.folder, results)
+    file = chosen.folder / seals.LOCK
+    words = f"sealed {', '.join(fresh)}" if fresh else "every claim has its seal already"
+    options.print(
+        lambda: _text({"format": 1, "version": __version__, "file": str(file), "sealed": fresh}),
+        lambda: sys.stdout.write(f"{file}: {words}\n"),
     )
     return 0
 

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slowstart import stacks
 from slowstart._version import __version__
 from slowstart.commands import options as command_options
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import RunOptions  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError, RunError, complain
+from slowstart.extras import need_report
 from slowstart.report.progress import Meter
 
 if TYPE_CHECKING:
+    from slowstart._native import Scenario
     from slowstart.sweeps import Status
     from slowstart.sweeps.sweep import Sweep
 
@@ -58,7 +61,16 @@ _PATIENCE_S = 120.0
 
 @spread(
     runs=command_options.runs(100_000_000, "each point"),
-    stack=None,
+    stack=Annotated[
+        str | None,
+        typer.Option(
+            "--stack",
+            metavar="STACK",
+            show_default=False,
+            help="The stack in virtual time that runs all points, instead of the file's: "
+            "simulated, or a QUIC stack such as quinn (see: slowstart list stacks).",
+        ),
+    ],
     force=None,
     switch_hystart=None,
     output=command_options.folder("runs, tables and report", "sweep-NAME"),
@@ -105,7 +117,9 @@ def sweep(
         raise InputError("--json works with status only; --csv prints the table")
     if on is not None and options.threads is not None:
         raise InputError("--threads is for this machine: leave it or --on out")
-    made = _load(rest[-1], options.output, options.runs)
+    stack = options.stack if isinstance(options.stack, str) else None
+    need_report("slowstart sweep")
+    made = _load(rest[-1], options.output, options.runs, stack)
     if verb == "status":
         _print_status(made.status(part), options.as_json)
         return 0
@@ -186,15 +200,17 @@ def _shard(text: str | None) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _load(given: str, output: str | None, runs: int | None) -> Sweep:
+def _load(given: str, output: str | None, runs: int | None, stack: str | None) -> Sweep:
     from slowstart.sweeps.sweep import Sweep
 
     place = Path(given)
     if place.is_dir():
         if output is not None:
             raise InputError(f"{given} is the folder of a sweep: leave out -o")
+        if stack is not None:
+            raise InputError(f"{given} is the folder of a sweep, which has its stack")
         return Sweep.open(place, runs)
-    return Sweep.load(given, output or f"sweep-{place.stem}", runs)
+    return Sweep.load(given, output or f"sweep-{place.stem}", runs, stack=stack)
 
 
 def _print_status(found: Status, as_json: bool) -> None:
@@ -222,6 +238,12 @@ def _print_status(found: Status, as_json: bool) -> None:
         sys.stdout.write(f"Time left: about {clock}, on machines like those that made them.\n")
 
 
+def _on_stack(scenario: Scenario) -> str:
+    """The options that put a scenario on its stack."""
+    words = f" --stack {scenario.stack}" if scenario.stack != stacks.SIMULATED else ""
+    return words + (f" -a {scenario.own}" if scenario.own else "")
+
+
 def _show(made: Sweep, key: str) -> str:
     """A shell script that repeats a run."""
     word, _, seed = key.partition(":")
@@ -242,6 +264,6 @@ def _show(made: Sweep, key: str) -> str:
         f"cat > {name} <<'END'",
         made.definition.file_of(point).rstrip("\n"),
         "END",
-        f"slowstart run {name} --seed {run} -n 1",
+        f"slowstart run {name} --seed {run} -n 1{_on_stack(made.definition.scenario(point))}",
     ]
     return "\n".join(lines) + "\n"

@@ -15,6 +15,7 @@ import typer
 from slowstart._native import enter_user_namespace
 from slowstart.commands.options import Json, Quiet  # noqa: TC001 (Typer reads them)
 from slowstart.errors import InputError, RunError
+from slowstart.extras import need_report
 from slowstart.fidelity import STUDY
 from slowstart.report.progress import Meter
 
@@ -193,6 +194,7 @@ def _validate_kernel(
     quiet: bool,
 ) -> None:
     """Validates over the grid, over paths, groups, or with ``analyze`` the analysis."""
+    need_report("slowstart validate")
     if paths and paths[0] == "analyze":
         if algorithm or clean or group or tick_ms is not None:
             raise InputError("validate analyze has its own paths and algorithms")

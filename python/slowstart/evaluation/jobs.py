@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart._native import Scenario
+from slowstart import stacks
 from slowstart.errors import InputError
 from slowstart.evaluation.table import (
     ALGORITHM,
@@ -34,6 +34,7 @@ from slowstart.studies.store import Extract, Job, Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from slowstart._native import Scenario
     from slowstart.evaluation.table import Row, Setup, Table
     from slowstart.studies.files import Scalar
     from slowstart.studies.grid import Stack
@@ -213,7 +214,7 @@ def build(tree: Mapping[str, Any], setup: Setup) -> Scenario:
     """
     text = "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in tree.items())
     try:
-        made = Scenario.from_toml(text, name=setup.name, folder=FOLDER)
+        made = stacks.read(text, name=setup.name, folder=str(FOLDER))
     except InputError as error:
         raise setup.node.refuse(f"scenario {setup.name}: {error}") from error
     return made.with_runs(runs=1, seed=_SEED)

@@ -1,16 +1,21 @@
-"""The rows of the scorecard that the running kernel answers, beside the simulated ones."""
+"""The rows of the scorecard that another stack answers, beside the simulated ones.
+
+The stack is the running kernel, or a QUIC stack in virtual time.
+"""
 
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from slowstart._native import check_linux
+from slowstart._native import check_linux, refusal
+from slowstart._native import stacks as quic_stacks
 from slowstart.errors import InputError
 from slowstart.evaluation import jobs, words
 from slowstart.evaluation.scores import Reader
 from slowstart.evaluation.table import ORACLE, REFERENCE
+from slowstart.stacks import placed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,22 +24,32 @@ if TYPE_CHECKING:
     from slowstart.evaluation.scores import Card, Value
     from slowstart.evaluation.table import Row, Table
 
+LINUX = "linux"
+
 
 @dataclass(frozen=True)
 class Kernel:
     """The values on both stacks."""
 
     rows: tuple[tuple[Row, str, Value, Value], ...]
-    """Row, algorithm, simulated, on the kernel."""
+    """Row, algorithm, simulated, on the other stack."""
     refused: dict[str, str]
-    """Why an algorithm was not run."""
+    """Why an algorithm, or a scenario, was not run."""
     excluded: int = 0
     """Runs that failed the timing self-check of the emulator."""
+    stack: str = LINUX
+
+    @property
+    def version(self) -> str:
+        """The version of the stack."""
+        if self.stack == LINUX:
+            return platform.release()
+        return next(str(each["version"]) for each in quic_stacks() if each["name"] == self.stack)
 
     def document(self) -> dict[str, Any]:
         """For the document of the scorecard."""
         return {
-            "kernel": platform.release(),
+            "kernel" if self.stack == LINUX else "version": self.version,
             "not_run": self.refused,
             "excluded_runs": self.excluded,
             "rows": [
@@ -42,7 +57,7 @@ class Kernel:
                     "words": row.words,
                     "algorithm": algorithm,
                     "simulated": simulated.value,
-                    "linux": real.value,
+                    self.stack: real.value,
                     "difference": real.value - simulated.value,
                     "runs": real.runs,
                 }
@@ -67,13 +82,25 @@ class Kernel:
         if self.excluded:
             runs = "1 run that" if self.excluded == 1 else f"{self.excluded} runs that"
             notes.append(f"Excluded: {runs} failed the emulator's timing self-check.")
-        return {"release": platform.release(), "notes": notes, "rows": rows}
+        is_kernel = self.stack == LINUX
+        if not is_kernel:
+            notes.append(f"{self.stack} paces its packets, the simulated TCP does not.")
+        whose = (
+            "The rows that the running kernel can answer, for the algorithms that it has"
+            if is_kernel
+            else f"The rows that {self.stack} can answer, for the algorithms that it runs"
+        )
+        name = f"{'Linux' if is_kernel else self.stack} {self.version}"
+        return {
+            "id": self.stack, "name": name, "short": "Linux" if is_kernel else self.stack,
+            "whose": whose, "notes": notes, "rows": rows,
+        }  # fmt: skip
 
 
-def answers(row: Row, table: Table, *, quick: bool) -> bool:
-    """Whether the kernel can answer a row: it has no ideal exit."""
+def answers(row: Row, table: Table, *, quick: bool, stack: str = LINUX) -> bool:
+    """Whether a stack can answer a row: it has no ideal exit, and a kernel runs in real time."""
     when = table.setups[row.setup].linux
-    chosen = when == "always" or (when == "full" and not quick)
+    chosen = stack != LINUX or when == "always" or (when == "full" and not quick)
     return chosen and row.against not in (ORACLE, REFERENCE)
 
 
@@ -105,17 +132,49 @@ def cells(
     return [each for each in chosen if each.algorithm not in refused], refused
 
 
-def compare(card: Card, runs: Runs, refused: dict[str, str]) -> Kernel:
+def cells_of_quic(
+    table: Table,
+    algorithms: Sequence[str],
+    stack: str,
+    *,
+    quick: bool,
+    runs: int | None = None,
+) -> tuple[list[Cell], dict[str, str]]:
+    """The cells that a QUIC stack supports, and why it does not run the others."""
+    rows = [
+        row
+        for each in table.criteria
+        for row in each.rows
+        if answers(row, table, quick=quick, stack=stack)
+    ]
+    made = jobs.cells(table, algorithms, quick=quick, runs=runs, only=lambda row: row in rows)
+    refused: dict[str, str] = {}
+    chosen = []
+    for cell in made:
+        # Capabilities are of an algorithm; everything else of a scenario.
+        why = refusal(stack, cell.algorithm) if cell.algorithm else None
+        name = cell.algorithm if why and cell.algorithm else f"the scenario {cell.setup}"
+        try:
+            scenario = placed(cell.job.scenario, stack)
+        except InputError as error:
+            refused[name] = str(error).rstrip(".")
+            continue
+        chosen.append(replace(cell, job=replace(cell.job, scenario=scenario)))
+    left = {f"the scenario {each.setup}" for each in made} & set(refused)
+    return [each for each in chosen if f"the scenario {each.setup}" not in left], refused
+
+
+def compare(card: Card, runs: Runs, refused: dict[str, str], stack: str = LINUX) -> Kernel:
     """The values on both stacks, of the rows that both have."""
     reader = Reader(runs)
     found = []
     for criterion in card.table.criteria:
         for row in criterion.rows:
-            if not answers(row, card.table, quick=card.quick):
+            if not answers(row, card.table, quick=card.quick, stack=stack):
                 continue
             for name in card.algorithms:
                 simulated = card.values.get(row, {}).get(name)
                 real = reader.value(row, name)
                 if simulated is not None and real is not None:
                     found.append((row, name, simulated, real))
-    return Kernel(tuple(found), refused, runs.excluded)
+    return Kernel(tuple(found), refused, runs.excluded, stack)

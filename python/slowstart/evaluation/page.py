@@ -51,7 +51,7 @@ def document(card: Card, command: str, kernel: Kernel | None = None) -> dict[str
             for group in card.table.groups
             for criterion in group.criteria
         ],
-        **({"linux": kernel.document()} if kernel else {}),
+        **({kernel.stack: kernel.document()} if kernel else {}),
     }
 
 

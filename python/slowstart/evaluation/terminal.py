@@ -82,11 +82,11 @@ def _outliers(out: Console, head: str, some: list[Outlier], *, long: bool) -> No
 
 def _kernel(out: Console, kernel: Kernel, *, long: bool) -> None:
     lines = kernel.lines()
-    out.print(Text(f"On Linux {lines['release']}", "bold"), soft_wrap=long)
+    out.print(Text(f"On {lines['name']}", "bold"), soft_wrap=long)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measured", overflow="fold")
     table.add_column("algorithm")
-    for head in ("simulated", "Linux", "difference"):
+    for head in ("simulated", lines["short"], "difference"):
         table.add_column(head, justify="right")
     for line in lines["rows"]:
         table.add_row(*line)

@@ -111,30 +111,27 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _scaled(value: float, steps: Sequence[tuple[float, str]]) -> str:
-    for least, unit in steps:
-        if abs(value) >= least:
-            return f"{number(value / least)} {unit}"
-    least, unit = steps[-1]
-    return f"{number(value / least)} {unit}"
+def _scaled(value: float, steps: Sequence[tuple[float, str]], digits: int) -> str:
+    least, unit = next((step for step in steps if abs(value) >= step[0]), steps[-1])
+    return f"{number(value / least, digits)} {unit}"
 
 
-def rate(bits_per_second: float) -> str:
+def rate(bits_per_second: float, digits: int = 3) -> str:
     """A rate with its unit."""
     steps = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
-    return _scaled(bits_per_second, steps)
+    return _scaled(bits_per_second, steps, digits)
 
 
-def size(count: float) -> str:
+def size(count: float, digits: int = 3) -> str:
     """A number of bytes with its unit, in powers of ten."""
-    return _scaled(count, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")))
+    return _scaled(count, ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")), digits)
 
 
-def seconds(value: float) -> str:
+def seconds(value: float, digits: int = 3) -> str:
     """A time with its unit."""
     if value == 0:
         return "0 s"
-    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")))
+    return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")), digits)
 
 
 def _median(interval: dict[str, Any] | None) -> float | None:

@@ -15,11 +15,17 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from slowstart import running, stacks
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import polars as pl
+
+    from slowstart._native import Scenario
 
 TRACES = "flow_traces.parquet"
 # Points per connection; the analysis keeps fewer where this is more than it has room for.
@@ -44,6 +50,7 @@ class Series:
     rows: list[_Row]
     exit: tuple[float, int, str] | None
     is_estimate: bool
+    protocol: str = "TCP"
 
 
 def of_connection(connection: dict[str, Any]) -> Series:
@@ -65,6 +72,7 @@ def of_traces(folder: Path, run: int) -> list[Series]:
     Raises:
         InputError: The folder has no traces, or not of this run.
     """
+    need_report("a result folder")
     import polars as pl
 
     file = folder / TRACES
@@ -76,12 +84,33 @@ def of_traces(folder: Path, run: int) -> list[Series]:
         raise InputError(f"{file}: not a table of traces ({error})") from error
     if table.is_empty():
         raise InputError(f"{file}: no run {run}")
-    exits = _exits(folder, run)
+    flows = folder / "flows.parquet"
+    return of_tables(table, pl.read_parquet(flows) if flows.is_file() else None, run)
+
+
+def of_run(scenario: Scenario, run: int) -> list[Series]:
+    """The flows of a run of a scenario on its stack, which is executed with time series.
+
+    Raises:
+        RunError: The run failed.
+    """
+    import polars as pl
+
+    result = running.run(scenario, runs=run + 1, traces=True)
+    table = pl.DataFrame(result.flow_traces()).filter(pl.col("run") == run)
+    return of_tables(table, pl.DataFrame(result.flows()), run)
+
+
+def of_tables(traces: pl.DataFrame, flows: pl.DataFrame | None, run: int) -> list[Series]:
+    """The flows of a run, from the tables of time series and of flows."""
+    exits, quic = _exits(flows, run)
     made = []
-    for (path, flow), part in table.group_by(["path", "flow"], maintain_order=True):
+    for (path, flow), part in traces.group_by(["path", "flow"], maintain_order=True):
         rows = [_traced(each) for each in part.iter_rows(named=True)]
         name = f"{path}, flow {flow}, {part['algorithm'][0]}"
-        made.append(Series(name, 0.0, rows, exits.get((path, flow)), is_estimate=False))
+        left = exits.get((path, flow))
+        protocol = "QUIC" if quic else "TCP"
+        made.append(Series(name, 0.0, rows, left, is_estimate=False, protocol=protocol))
     return made
 
 
@@ -100,21 +129,18 @@ def _traced(each: dict[str, Any]) -> _Row:
     }
 
 
-def _exits(folder: Path, run: int) -> dict[Any, tuple[float, int, str]]:
-    import polars as pl
-
-    file = folder / "flows.parquet"
-    names = ("exit_time_s", "exit_cwnd_bytes", "exit_reason")
-    if not file.is_file():
-        return {}
-    table = pl.read_parquet(file)
-    if not {"path", "run", "flow", *names} <= set(table.columns):
-        return {}
-    return {
+def _exits(flows: pl.DataFrame | None, run: int) -> tuple[dict[Any, tuple[float, int, str]], bool]:
+    """The slow-start exit of each flow of a run, and whether a QUIC stack made it."""
+    names = ("exit_s", "exit_cwnd_bytes", "exit_reason")
+    if flows is None or not {"path", "run", "flow", "stack", *names} <= set(flows.columns):
+        return {}, False
+    rows = [row for row in flows.iter_rows(named=True) if row["run"] == run]
+    found = {
         (row["path"], row["flow"]): (row[names[0]], row[names[1]], row[names[2]])
-        for row in table.filter(pl.col("run") == run).iter_rows(named=True)
+        for row in rows
         if row[names[0]] is not None
     }
+    return found, any(row["stack"] in stacks.known()[1:] for row in rows)
 
 
 def as_csv(flows: Sequence[Series]) -> bytes:
@@ -159,7 +185,7 @@ def as_qlog(flows: Sequence[Series]) -> bytes:
             "vantage_point": {"name": "sender", "type": "server"},
             "common_fields": {"time_format": "relative",
                               "reference_time": 1e3 * flow.start_unix_s,
-                              "protocol_type": ["TCP"]},
+                              "protocol_type": [flow.protocol]},
             "events": events,
         })  # fmt: skip
     document = {"qlog_version": "0.3", "qlog_format": "JSON", "title": "slowstart export",

@@ -2,24 +2,25 @@
 
 A claim is a published number or statement: its place in the publication, our wording, how it is
 measured (runs, metric, statistic, comparison), and which values agree with it. The tolerance is set
-from the publication before any run. A verdict is ``agrees``, ``differs`` or ``cannot-test``;
-``differs`` is a result, not a failure.
+from the publication before any run. ``differs`` is a result, not a failure.
 
 If the expected range has two ends, the measured value has to lie in it. A claim about an order (one
-end) agrees only if the whole confidence interval lies on the claimed side.
+end) agrees only if the whole confidence interval lies on the claimed side. A claim that does not
+agree differs if chance does not explain the distance (:meth:`Expected.refutes`); otherwise it is
+``undecided``, and the verdict says about how many runs would decide.
 
 A claim about a calibrated network is judged at every point that is tested of those that the
 published baseline allows (:mod:`slowstart.studies.calibration`). It agrees or differs if it does so
 at all of them. Otherwise the publication does not decide it: ``not-identified``. The same holds for
 a number whose function gives its range over all that the publication allows (``Estimate.reach``).
 
-Only independent claims enter the totals (:data:`STANDINGS`).
+Only independent claims enter the totals (:data:`STANDINGS`), and the totals count published
+numbers: claims with the same ``number`` count once (:func:`by_number`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,18 +30,20 @@ from slowstart.studies.estimates import Estimate, holm
 from slowstart.studies.evidence import Explanation, read_explanation
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import Known, Measure, read_measure
+from slowstart.studies.seals import seal_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from slowstart.studies.files import Node
     from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Rows
+    from slowstart.studies.plan import Experiment
 
 AGREES, DIFFERS, CANNOT_TEST = "agrees", "differs", "cannot-test"
-NOT_IDENTIFIED = "not-identified"
-WORDS = (AGREES, DIFFERS, NOT_IDENTIFIED, CANNOT_TEST)
+UNDECIDED, NOT_IDENTIFIED = "undecided", "not-identified"
+WORDS = (AGREES, DIFFERS, UNDECIDED, NOT_IDENTIFIED, CANNOT_TEST)
+_JUDGED = (AGREES, DIFFERS, UNDECIDED)
 INDEPENDENT = "independent"
 STANDINGS = {
     INDEPENDENT: "a prediction",
@@ -54,6 +57,7 @@ _NO_RANGE = "the claim has no expected range"
 _KEYS = (
     *measures.KEYS, "id", "where", "words", "unit", "expected", "published", "reason", "decide",
     "cannot_test", "explanation", "explanation_of", "evidence", "standing", "standing_reason",
+    "number",
 )  # fmt: skip
 
 
@@ -76,8 +80,10 @@ class Claim(Measure):
     standing: str = INDEPENDENT
     standing_reason: str = ""
     """Why it is not independent."""
+    number: str = ""
+    """The published number or statement that it judges; claims that share one count once."""
     seal: str = ""
-    """A hash of what it claims and how it is judged (:func:`seal_of`)."""
+    """A hash of what it claims and how it is judged (:mod:`slowstart.studies.seals`)."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ class Verdict:
     low: float | None = None
     high: float | None = None
     """The smallest and the largest value over the points."""
+    runs_to_decide: int | None = None
+    """Of an undecided claim: about how many runs would decide it, if the value stayed."""
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -152,50 +160,30 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
         explanation=explanation,
         standing=node.choice("standing", tuple(STANDINGS), INDEPENDENT),
         standing_reason=node.text("standing_reason", "-").strip("-"),
+        number=node.text("number", node.text("id")),
         seal=seal_of(node.value),
     )
 
 
-_SEALED = (
-    *measures.KEYS, "unit", "expected", "published", "decide", "where", "cannot_test",
-)  # fmt: skip
+def count_once(
+    claim: Claim, seen: dict[Any, Claim], plans: Mapping[str, Experiment], node: Node
+) -> None:
+    """Notes what an independent claim measures, and refuses it if one above measures the same.
 
+    Two claims about the same runs would count one number twice, unless they share its ``number``.
 
-def seal_of(table: Mapping[str, Any]) -> str:
-    """A SHA-256 of a claim's place, measure and tolerance.
-
-    ``claims.lock`` of a study keeps it from before the claim's first run, so that a later change
-    of any of these is seen. Wording, explanation and standing are not part of it.
+    Raises:
+        InputError: With file and line.
     """
-    sealed = {key: table[key] for key in sorted(_SEALED) if key in table}
-    text = json.dumps(sealed, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def check_lock(claims: Sequence[Claim], file: Path, *, write: bool = False) -> list[str]:
-    """What differs between claims and their seals in ``claims.lock``; empty if nothing does.
-
-    With ``write``, claims that have no seal yet get one. A seal that differs stays: whoever changes
-    a measure or a tolerance deletes its line, so that the change is seen in review.
-    """
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    sealed = dict(line.split() for line in lines if line and not line.startswith("#"))
-    changed = [
-        f"{each.name} is not what was sealed"
-        for each in claims
-        if each.name in sealed and sealed[each.name] != each.seal
-    ]
-    fresh = [each for each in claims if each.name not in sealed]
-    names = {each.name for each in claims}
-    gone = [f"{name} was sealed and is gone" for name in sealed if name not in names]
-    if write and fresh:
-        added = [f"{each.name} {each.seal}" for each in fresh]
-        head = lines or [
-            "# SHA-256 of each claim's place, measure and tolerance, from before its first run."
-        ]
-        file.write_text("\n".join([*head, *added]) + "\n", encoding="utf-8")
-        fresh = []
-    return [*changed, *gone, *(f"{each.name} is not sealed" for each in fresh)]
+    if claim.standing != INDEPENDENT or claim.cannot_test is not None:
+        return
+    other = seen.setdefault(claim.identity(plans), claim)
+    if other.number != claim.number:
+        message = (
+            f"{claim.name} measures the same runs as {other.name} in the same way: give both the "
+            'same number = "...", or one of them the standing "duplicate"'
+        )
+        raise node.refuse(message, "id")
 
 
 # --- the verdict ---------------------------------------------------------------------------------
@@ -242,31 +230,42 @@ def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
     inside = [expected.holds(end) for end in ends]
     agrees = all(inside) if claim.certain else inside[0]
     band = expected.words(claim.unit)
+    needed = None
     if agrees:
+        word = AGREES
         reason = f"{band}, as claimed" if claim.certain else f"within {band}"
         if not all(inside):
             reason += "; the interval extends beyond, so more runs could change the verdict"
-    elif inside[0]:
-        reason = f"{band} is not certain: the interval extends beyond"
+    elif not claim.expected.refutes(found):
+        word = UNDECIDED
+        needed = claim.expected.runs_to_decide(found)
+        where = "the interval extends beyond" if inside[0] else "chance explains the distance"
+        reason = f"{band} is not certain: {where}; {_would_decide(needed)}"
     else:
+        word = DIFFERS
         bound = expected.high if expected.high is not None and found.value > expected.high else None
         edge = bound if bound is not None else expected.low
         side = "above" if bound is not None else "below"
         reason = f"{side} {plain(edge or 0.0)}{' ' + claim.unit if claim.unit else ''}"
-        if any(inside[1:]):
-            reason += "; the interval overlaps the expected range"
     if found.missing:
         reason += f"; {found.missing} rows without a value"
     if found.censored:
         reason += (
             f"; {found.censored} rows count as at least the limit of {plain(claim.limit or 0)}"
         )
-    word = AGREES if agrees else DIFFERS
     verdict = Verdict(
         claim, stack, word, reason, found, expected=expected, agreeing=int(agrees),
-        low=found.value, high=found.value,
+        low=found.value, high=found.value, runs_to_decide=needed,
     )  # fmt: skip
     return verdict if found.reach is None else over_range(verdict, found.reach)
+
+
+def _would_decide(needed: int | None) -> str:
+    """How many runs an undecided claim needs, in words; two digits, because it is a guess."""
+    if needed is None:
+        return "no number of runs here would decide"
+    digits = 10 ** max(0, len(str(needed)) - 2)
+    return f"about {plain(math.ceil(needed / digits) * digits)} runs would decide"
 
 
 def over_range(chosen: Verdict, reach: tuple[float, float]) -> Verdict:
@@ -285,6 +284,8 @@ def over_range(chosen: Verdict, reach: tuple[float, float]) -> Verdict:
         word, reason = AGREES, f"{chosen.reason}; so over all that is allowed: {span}"
     elif apart and chosen.word == DIFFERS:
         word, reason = DIFFERS, f"{chosen.reason}; so over all that is allowed: {span}"
+    elif chosen.word == UNDECIDED and (all(inside) or apart):
+        word, reason = UNDECIDED, f"{chosen.reason}; so over all that is allowed: {span}"
     else:
         word = NOT_IDENTIFIED
         reason = f"what the publication leaves open allows {span}; at the chosen point: "
@@ -297,20 +298,29 @@ def over_range(chosen: Verdict, reach: tuple[float, float]) -> Verdict:
 def over_points(chosen: Verdict, others: Sequence[Verdict]) -> Verdict:
     """The verdict over the points that the baseline allows: ``chosen`` and ``others``.
 
-    A point at which the claim has no value is left out.
+    A point at which the claim has no value is left out. An undecided point contradicts no other:
+    with points that all agree, or all differ, the claim is undecided.
     """
-    judged = [each for each in others if each.word in (AGREES, DIFFERS) and each.estimate]
-    if chosen.word not in (AGREES, DIFFERS) or not judged:
+    judged = [each for each in others if each.word in _JUDGED and each.estimate]
+    if chosen.word not in _JUDGED or not judged:
         return chosen
     every = [chosen, *judged]
+    words = {each.word for each in every}
     values = [each.estimate.value for each in every if each.estimate]
     agreeing = sum(each.word == AGREES for each in every)
     low, high = min(values), max(values)
     unit = f" {chosen.claim.unit}" if chosen.claim.unit else ""
     span = f"{plain(low)} to {plain(high)}{unit}"
-    if agreeing in (0, len(every)):
+    if len(words) == 1:
         word = chosen.word
         reason = f"{chosen.reason}; so at all {len(every)} points of the allowed set: {span}"
+    elif not {AGREES, DIFFERS} <= words:
+        unclear = sum(each.word == UNDECIDED for each in every)
+        word = UNDECIDED
+        reason = (
+            f"undecided at {unclear} of {len(every)} points that the published baseline allows: "
+            f"{span}; at the chosen one: {chosen.reason}"
+        )
     else:
         word = NOT_IDENTIFIED
         reason = (
@@ -320,3 +330,40 @@ def over_points(chosen: Verdict, others: Sequence[Verdict]) -> Verdict:
     return replace(
         chosen, word=word, reason=reason, points=len(every), agreeing=agreeing, low=low, high=high
     )
+
+
+def by_number(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """The word for each published number that independent claims judge on one stack.
+
+    Numbers whose measured value is the same (:func:`measured_once`) count as the first of them. A
+    number agrees if every claim about it does, as far as it can be tested. Otherwise the word of
+    the claim that is farthest from agreeing stands.
+    """
+    first = {name: those[0] for those in measured_once(verdicts) for name in those}
+    words: dict[str, list[str]] = {}
+    for each in verdicts:
+        if each.claim.standing == INDEPENDENT:
+            number = first.get(each.claim.number, each.claim.number)
+            words.setdefault(number, []).append(each.word)
+    farthest = (DIFFERS, NOT_IDENTIFIED, UNDECIDED, AGREES, CANNOT_TEST)
+    return {number: min(those, key=farthest.index) for number, those in words.items()}
+
+
+def measured_once(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """The numbers that rest on one measurement, in groups of at least two.
+
+    Two measurements do not agree in every digit of the value and of both ends of its interval by
+    chance. Shares and values without an interval are left out, because these have few values.
+    """
+    groups: dict[tuple[float, float, float, int], dict[str, None]] = {}
+    for each in verdicts:
+        found, claim = each.estimate, each.claim
+        if claim.standing != INDEPENDENT or found is None:
+            continue
+        if found.low is None or found.high is None or found.low == found.high:
+            continue
+        if claim.statistic == "share" and claim.function is None:
+            continue
+        key = (found.value, found.low, found.high, found.runs)
+        groups.setdefault(key, {})[claim.number] = None
+    return [list(those) for those in groups.values() if len(those) > 1]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _SAID = {
     judging.AGREES: ("agrees", "agree"),
     judging.DIFFERS: ("differs", "differ"),
+    judging.UNDECIDED: ("is undecided", "are undecided"),
     judging.NOT_IDENTIFIED: ("is not identified", "are not identified"),
     judging.CANNOT_TEST: ("cannot be tested", "cannot be tested"),
 }
@@ -157,10 +158,17 @@ class Findings:
 
     @property
     def totals(self) -> dict[str, int]:
-        """The number of verdicts of each kind on independent claims."""
-        return self.totals_of(judging.INDEPENDENT)
+        """The published numbers by verdict; each counts once on each stack."""
+        every = [self.numbers_of(stack) for stack in self.stacks]
+        return {word: sum(each[word] for each in every) for word in judging.WORDS}
 
-    def totals_of(self, standing: str, stack: Stack | None = None) -> dict[str, int]:
+    def numbers_of(self, stack: Stack) -> dict[str, int]:
+        """The published numbers by verdict on a stack."""
+        mine = [each for each in self.verdicts if each.stack == stack]
+        words = list(judging.by_number(mine).values())
+        return {word: words.count(word) for word in judging.WORDS}
+
+    def claims_of(self, standing: str, stack: Stack | None = None) -> dict[str, int]:
         """The number of verdicts of each kind on claims of a standing, by default on all stacks."""
         words = [
             each.word
@@ -171,16 +179,34 @@ class Findings:
 
     def counted_on(self, stack: Stack) -> str:
         """The totals of a stack in a sentence."""
-        totals = self.totals_of(judging.INDEPENDENT, stack)
+        totals = self.numbers_of(stack)
         decided = {word: count for word, count in totals.items() if count}
         parts = [f"{count} {_SAID[word][count > 1]}" for word, count in decided.items()]
-        return f"Of {sum(totals.values())} independent claims {', '.join(parts)}."
+        claims = sum(self.claims_of(judging.INDEPENDENT, stack).values())
+        return (
+            f"Of {sum(totals.values())} published numbers and statements {', '.join(parts)} "
+            f"({claims} independent claims judge them)."
+        )
+
+    @cached_property
+    def counted_once(self) -> list[str]:
+        """A sentence for each group of numbers that count once: they are one measurement."""
+        said = []
+        for stack in self.stacks:
+            where = f" on {stack}" if len(self.stacks) > 1 else ""
+            mine = [each for each in self.verdicts if each.stack == stack]
+            said += [
+                f"Counted once, because these runs measure them in one number{where}: "
+                f"{', '.join(those)}."
+                for those in judging.measured_once(mine)
+            ]
+        return said
 
     @property
     def dependent(self) -> dict[str, int]:
         """The number of claims that leave the totals, by standing."""
         counts = {
-            standing: sum(self.totals_of(standing, self.stacks[0]).values())
+            standing: sum(self.claims_of(standing, self.stacks[0]).values())
             for standing in judging.STANDINGS
             if standing != judging.INDEPENDENT
         }
@@ -205,6 +231,7 @@ class Findings:
             "quick": self.quick,
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
+            "claims_totals": self.claims_of(judging.INDEPENDENT),
             "left_totals": self.dependent,
             "over_set": self.over_set,
             "headline": [
@@ -245,6 +272,7 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         "id": claim.name,
         "where": claim.where,
         "words": claim.words,
+        "number": claim.number,
         "stack": verdict.stack,
         **_of(claim),
         "unit": claim.unit,
@@ -262,6 +290,7 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         "tolerance_reason": claim.reason,
         "verdict": verdict.word,
         "reason": verdict.reason,
+        "runs_to_decide": verdict.runs_to_decide,
         "explanation": explanation.text,
         "holds": explanation.holds,
         "evidence": {

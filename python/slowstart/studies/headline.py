@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slowstart.studies.grid import Stack
     from slowstart.studies.plan import Experiment
 
-SIGNS = {"agrees": "✓", "differs": "✗", "not-identified": "?", "cannot-test": "-"}
+SIGNS = {"agrees": "✓", "differs": "✗", "undecided": "±", "not-identified": "?", "cannot-test": "-"}
 """A sign for each verdict, so that no reader depends on the colours."""
 
 # "figure 5.10b", "figures 4.10 and 4.11", "tables 5.2 and 5.3", "figure 4(a)", "section 5.2"

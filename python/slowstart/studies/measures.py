@@ -22,7 +22,7 @@ from slowstart.studies.estimates import (
 from slowstart.studies.files import Node, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from slowstart.studies.grid import Stack
     from slowstart.studies.plan import Experiment
@@ -70,6 +70,23 @@ class Measure:
     """When observation ends: a row without a value counts as at least this, and is not dropped."""
     pair_by: tuple[str, ...] = ()
     """The axes that it leaves open: compared runs have equal values of these, and equal seeds."""
+
+    def identity(self, plans: Mapping[str, Experiment]) -> Hashable:
+        """Equal for two measures that take the same number from the same runs."""
+        plan = None if self.experiment is None else plans[self.experiment]
+
+        def cells(labels: Mapping[str, Any] | None) -> Hashable:
+            if plan is None or labels is None:
+                return labels if labels is None else repr(sorted(labels.items()))
+            chosen = {id(cell) for cell in plan.select(labels)}
+            return tuple(place for place, cell in enumerate(plan.cells) if id(cell) in chosen)
+
+        runs = self.experiment, cells(self.select), cells(self.against)
+        if self.function is not None:
+            # Which runs a function takes, its parameters say.
+            return (*runs, repr(self.select), self.function, repr(sorted(self.parameters.items())))
+        compared = (self.relation, self.paired) if self.against is not None else None
+        return (*runs, self.table, self.metric, self.statistic, compared, self.limit)
 
     def missing(self, rows: Rows, stack: Stack) -> str | None:
         """Why its runs are missing; ``None`` if they are there."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slowstart import stacks
 from slowstart._native import Scenario, paths
 from slowstart.errors import InputError
 from slowstart.studies.calibration import applied, takes
@@ -360,7 +361,7 @@ def _build(
         return None, missing
     text = "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in tree.items())
     try:
-        made = Scenario.from_toml(text, name="scenario", folder=folders[0])
+        made = stacks.read(text, name="scenario", folder=str(folders[0]))
     except InputError as error:
         # Drops the line number: it refers to the generated text.
         raise where.refuse(str(error).removeprefix("scenario:").lstrip("0123456789: ")) from error

@@ -25,7 +25,7 @@ from slowstart.studies.calibration import (
     read_calibrations,
 )
 from slowstart.studies.catalogue import CLAIMS, FOLDERS, STUDY, names
-from slowstart.studies.claims import Claim, read_claim
+from slowstart.studies.claims import Claim, count_once, read_claim
 from slowstart.studies.drawings import Drawing, read_drawing
 from slowstart.studies.files import Node, listed, nearest
 from slowstart.studies.grid import STACKS, Stack
@@ -167,12 +167,14 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         raise root.refuse("a study needs at least one [[experiment]]")
     known = Known(experiments, _columns(), hooks)
     claims: dict[str, Claim] = {}
+    measured: dict[Any, Claim] = {}
     sheet = Node.read(folder / CLAIMS) if judged else root.as_if({})
     sheet.only("claim")
     for node in sheet.tables("claim"):
         claim = read_claim(node, known, claims)
         if claim.name in claims:
             raise node.refuse(f"there are two claims {claim.name}", "id")
+        count_once(claim, measured, experiments, node)
         claims[claim.name] = claim
     minutes = root.table("minutes")
     minutes.only("full", "quick", "linux")

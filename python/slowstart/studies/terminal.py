@@ -21,6 +21,7 @@ from slowstart.studies.claims import (
     INDEPENDENT,
     NOT_IDENTIFIED,
     STANDINGS,
+    UNDECIDED,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from slowstart.studies.findings import Findings
 
 _STYLES = {
-    AGREES: "green", DIFFERS: "dark_orange3", NOT_IDENTIFIED: "dark_goldenrod", CANNOT_TEST: "dim",
+    AGREES: "green", DIFFERS: "dark_orange3", UNDECIDED: "deep_sky_blue4",
+    NOT_IDENTIFIED: "dark_goldenrod", CANNOT_TEST: "dim",
 }  # fmt: skip
 
 
@@ -169,10 +171,13 @@ def _show_totals(out: Console, findings: Findings) -> None:
     from slowstart.studies.page import claims_table
 
     for stack in findings.stacks:
-        totals = findings.totals_of(INDEPENDENT, stack)
+        totals = findings.numbers_of(stack)
+        claims = sum(findings.claims_of(INDEPENDENT, stack).values())
         counted = (
-            f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[NOT_IDENTIFIED]} are not "
-            f"identified, {totals[CANNOT_TEST]} cannot be tested"
+            f"Of {sum(totals.values())} published numbers and statements {totals[AGREES]} agree, "
+            f"{totals[DIFFERS]} differ, {totals[UNDECIDED]} are undecided, "
+            f"{totals[NOT_IDENTIFIED]} are not identified, {totals[CANNOT_TEST]} cannot be tested "
+            f"({claims} independent claims)"
         )
         name = f"{stack}: " if len(findings.stacks) > 1 else ""
         out.print(f"{name}{counted}", soft_wrap=True)
@@ -189,7 +194,7 @@ def _show_totals(out: Console, findings: Findings) -> None:
     wrong = [row["claim"].name for row in differing if not row["explanation"].holds]
     if wrong and not findings.quick:
         out.print(Text(f"The explanation does not hold in these runs: {_few(wrong)}"))
-    for sentence in findings.equal_runs:
+    for sentence in (*findings.counted_once, *findings.equal_runs):
         out.print(sentence, markup=False, soft_wrap=not sys.stdout.isatty())
     if findings.quick:
         out.print("This was a quick run: fewer repetitions, so the verdicts are provisional.")

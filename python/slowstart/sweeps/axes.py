@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slowstart import quantities
 from slowstart._native import run_batch
 from slowstart.studies.files import Node, Scalar, toml
-from slowstart.sweeps import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ class Axis:
 def _measured() -> frozenset[str]:
     """The columns that no swept key may replace: it does replace names that the runs write out."""
     columns = run_batch([]).flows().column_names
-    return frozenset({*columns, "key"} - {"algorithm", "path", "name"})
+    return frozenset({*columns, "key"} - {"algorithm", "path", "name", "stack"})
 
 
 def column(key: str, name: str, unit: str) -> str:

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart import labels
+from slowstart import labels, quantities, stacks
 from slowstart._native import Scenario, parse_toml, run_batch
 from slowstart.errors import InputError
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import merge, put
-from slowstart.sweeps import quantities
 from slowstart.sweeps.axes import MOST, Axis, Span, column, latin, name_of, read_axis
 from slowstart.sweeps.expressions import Expression
 
@@ -35,7 +34,7 @@ _PLACE = re.compile(r"^sweep(:\d+)*: ")
 _SLOT = "\N{SYMBOL FOR DELETE}"
 _ROOT = (
     "about", "runs", "seed", "scenario", "grid", "latin_hypercube", "derived", "tables", "figures",
-    "labels",
+    "labels", "stack",
 )  # fmt: skip
 TABLES = (
     "flows", "links", "traffic", "responses", "queues", "networks", "network_drops", "nodes",
@@ -121,11 +120,12 @@ class Definition:
         given: str | os.PathLike[str] | Mapping[str, Any],
         folder: Path | None = None,
         labels: Mapping[str, str] | None = None,
+        stack: str | None = None,
     ) -> Definition:
         """Reads a file, or a dictionary of the same structure, and checks every value alone.
 
         ``folder`` is that of the traces of a dictionary's scenario, the working directory by
-        default. ``labels`` are further ones.
+        default. ``labels`` are further ones. ``stack`` replaces that of the sweep.
 
         Raises:
             InputError: With file and line, if there is a file.
@@ -138,6 +138,8 @@ class Definition:
             node, place = Node.read(file), file.parent
         if labels:
             node.value["labels"] = {**node.table("labels").value, **labels}
+        if stack is not None:
+            node.value["stack"] = stack
         made = cls.read(node, place)
         made.check()
         return made
@@ -148,6 +150,8 @@ class Definition:
         node.only(*_ROOT)
         node.need("scenario")
         base = _base(node, folder)
+        if node.has("stack"):
+            base["stack"] = node.text("stack")
         for key in ("runs", "seed"):
             if key in base:
                 raise node.refuse(f"{key} belongs at the top of the sweep, not in its scenario",
@@ -247,6 +251,8 @@ class Definition:
     def scenarios(self, points: Sequence[int]) -> list[Scenario]:
         """The scenarios of some points; see :meth:`scenario`."""
         texts = self._texts(points)
+        if any(map(stacks.is_named, texts[:1])) or any(axis.key == "stack" for axis in self.axes):
+            return [self.scenario(each) for each in points]
         try:
             return Scenario.from_tomls(texts, name="sweep", folder=str(self.folder), seed=self.seed)
         except InputError:
@@ -276,7 +282,7 @@ class Definition:
 
     def file_of(self, point: int) -> str:
         """The scenario of a point as a file, to be read."""
-        tree, _ = parse_toml(self.text(point), "sweep")
+        tree, _ = parse_toml(stacks.plain(self.text(point)), "sweep")
         return _file({"name": "sweep", **tree})
 
     def numbers(self, point: int) -> list[float]:
@@ -441,7 +447,7 @@ class Definition:
 
 def parse(text: str, folder: str, seed: int) -> Scenario:
     """The scenario of a point from its text, with one run."""
-    made = Scenario.from_toml(text, name="sweep", folder=folder)
+    made = stacks.read(text, name="sweep", folder=folder)
     return made.with_runs(runs=1, seed=seed)
 
 

@@ -16,6 +16,7 @@ import polars as pl
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.lines import Line2D
 
+from slowstart import quantities
 from slowstart._native import median_interval
 from slowstart.figures import colors
 from slowstart.plots import (
@@ -29,7 +30,6 @@ from slowstart.plots import (
     styled,
 )
 from slowstart.studies.bands import plain
-from slowstart.sweeps import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -212,15 +212,18 @@ class Sweep:
         folder: str | os.PathLike[str] | None = None,
         runs: int | None = None,
         labels: Mapping[str, str] | None = None,
+        stack: str | None = None,
     ) -> Sweep:
         """Reads a sweep file, or a dictionary of the same structure; ``labels`` are further ones.
+
+        ``stack`` replaces that of the sweep.
 
         Raises:
             InputError: With file and line.
         """
         if runs is not None and runs < 1:
             raise InputError(f"the number of runs is {runs}; it must be at least 1")
-        definition = Definition.load(given, labels=labels)
+        definition = Definition.load(given, labels=labels, stack=stack)
         if folder is not None:
             return cls(definition, Path(folder), runs)
         made = cls(definition, Path(tempfile.mkdtemp(prefix="slowstart-sweep-")), runs)

@@ -32,6 +32,21 @@ pub struct Algorithm {
     name: Name<NAME>,
 }
 
+/// A part of an algorithm, as its canonical name has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen<'a> {
+    /// Its description.
+    pub info: &'static PartInfo,
+    options: &'a str,
+}
+
+impl<'a> Chosen<'a> {
+    /// The names and values of the options that change something.
+    pub fn options(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        given(self.options)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Parts {
     Classic {
@@ -231,19 +246,6 @@ impl Algorithm {
         )
     }
 
-    /// Whether it needs a simulator's knowledge of the path, so that no real transport can run it.
-    #[must_use]
-    pub const fn knows_path(&self) -> bool {
-        matches!(
-            self.parts,
-            Parts::Classic {
-                startup: StartupConfig::Oracle(_),
-                foreign: None,
-                ..
-            }
-        )
-    }
-
     /// The congestion control of a new connection.
     #[must_use]
     pub fn build(&self, context: BuildContext) -> AnyCongestionControl {
@@ -254,6 +256,29 @@ impl Algorithm {
     #[must_use]
     pub fn name(&self) -> &str {
         self.name.as_str()
+    }
+
+    /// The parts in its canonical name, up to a start-up that lives elsewhere.
+    ///
+    /// ```
+    /// let algorithm = congestion::Algorithm::parse("cubic+search:exit=drain,bins=10").unwrap();
+    /// let parts: Vec<_> = algorithm.parts().collect();
+    /// assert_eq!((parts[0].info.name, parts[1].info.name), ("cubic", "search"));
+    /// // Ten bins are the default.
+    /// assert_eq!(parts[1].options().collect::<Vec<_>>(), [("exit", "drain")]);
+    /// ```
+    pub fn parts(&self) -> impl Iterator<Item = Chosen<'_>> {
+        let mut rest = Some(self.name());
+        core::iter::from_fn(move || {
+            let text = rest?;
+            let (name, after) = text.split_at(name_len(text));
+            let end = after.find('+').unwrap_or(after.len());
+            rest = after.get(end + 1..);
+            Some(Chosen {
+                info: PARTS.iter().find(|part| part.name == name)?,
+                options: after[..end].strip_prefix(':').unwrap_or_default(),
+            })
+        })
     }
 }
 

@@ -1,114 +1,198 @@
-//! The settings of the disciplines that work by time, with the defaults of their RFCs.
+//! Queue disciplines and their settings, with the defaults of their RFCs and, for RED, of ns-2.35.
+//! Each key stands once: the table of a scenario file, its ranges and the resolved form follow.
 
-use units::Duration;
+use tables::{Field, Key, Kind, MAX_DURATION, Rules, Value, Wrong, choice, described};
+use units::{Bytes, Duration};
 
-/// CoDel (RFC 8289, section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct CoDelConfig {
-    /// The acceptable queueing delay (`TARGET`).
-    pub target: Duration,
-    /// Time for which the delay has to exceed the target before the first drop (`INTERVAL`).
-    pub interval: Duration,
-    /// Whether capable packets are marked instead of dropped.
-    pub ecn: bool,
-}
+use crate::random::MIN_SLOT;
 
-impl Default for CoDelConfig {
-    fn default() -> Self {
-        Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            ecn: false,
-        }
+/// A fraction above zero.
+const FRACTION: Kind = Kind::Share(f64::MIN_POSITIVE, 100.0);
+/// Bytes of a round of FQ-CoDel.
+const QUANTUM: Kind = Kind::Size(Bytes::new(256), Bytes::new(1_000_000));
+
+choice! {
+    /// Which packets are dropped before the queue is full. A link of unlimited rate has no queue and
+    /// drops none.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum Discipline("a queue discipline") {
+        /// None.
+        DropTail = "drop-tail";
+        /// Each arriving packet with a probability while the queue is above a fraction of its limit.
+        RandomAbove(RandomAboveConfig) = "random-above";
+        /// Departing packets, when the queueing delay has exceeded its target for an interval.
+        CoDel(CoDelConfig) = "codel";
+        /// CoDel with a queue for each flow.
+        FqCoDel(FqCoDelConfig) = "fq-codel";
+        /// Each arriving packet with a probability that follows the queueing delay.
+        Pie(PieConfig) = "pie";
+        /// Each arriving packet with a probability that follows the average queue length.
+        Red(RedConfig) = "red";
     }
 }
 
-/// FQ-CoDel (RFC 8290, section 5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct FqCoDelConfig {
+impl Discipline {
+    /// Whether it draws random numbers.
+    #[must_use]
+    pub const fn is_random(&self) -> bool {
+        match self {
+            Self::DropTail | Self::CoDel(_) => false,
+            Self::RandomAbove(_) | Self::FqCoDel(_) | Self::Pie(_) | Self::Red(_) => true,
+        }
+    }
+
+    /// The queue limit of Linux's discipline of this name, in packets; `None` if it has none of its
+    /// own.
+    #[must_use]
+    pub const fn own_limit(&self) -> Option<u64> {
+        match self {
+            Self::CoDel(_) | Self::Pie(_) => Some(1000),
+            Self::FqCoDel(_) => Some(10_240),
+            Self::DropTail | Self::RandomAbove(_) | Self::Red(_) => None,
+        }
+    }
+
+    /// The same with or without marks; `None` if it never can mark. A discipline that can has the
+    /// setting `ecn`.
+    #[must_use]
+    pub fn marking(mut self, marks: bool) -> Option<Self> {
+        let config = self.inner_mut();
+        let ecn = config.and_then(|config| {
+            let place = config.table().keys.iter().position(|key| key.name == "ecn");
+            place.map(|place| config.set(place, Value::Switch(marks)))
+        });
+        (ecn.is_some() || !marks).then_some(self)
+    }
+}
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct RandomAboveConfig(
+        "random-above", "the discipline random-above",
+        "The gateway of a GEO operator (Kachooei 2024, chapter 5)."
+    ) {
+        /// Fill level of the buffer above which packets are dropped.
+        fill: f64 = 0.5 => Key::of(Kind::PERCENT);
+        /// Drop probability above the fill level.
+        probability: f64 = 0.25 => Key::of(Kind::PERCENT);
+    }
+}
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct CoDelConfig("codel", "the discipline codel", "CoDel (RFC 8289, section 4).") {
+        /// Acceptable queueing delay (`TARGET`).
+        target: Duration = Duration::from_millis(5) => Key::of(Kind::SPAN);
+        /// Time for which the delay has to exceed the target before the first drop (`INTERVAL`).
+        interval: Duration = Duration::from_millis(100) => Key::of(Kind::SPAN);
+        /// Whether capable packets are marked instead of dropped.
+        ecn: bool = false => Key::of(Kind::Switch).derived();
+    }
+}
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct FqCoDelConfig(
+        "fq-codel", "the discipline fq-codel", "FQ-CoDel (RFC 8290, section 5.2)."
+    ) {
+        /// Acceptable queueing delay of each queue.
+        target: Duration = CoDelConfig::USUAL.target => Key::of(Kind::SPAN);
+        /// Time for which the delay has to exceed the target before the first drop.
+        interval: Duration = CoDelConfig::USUAL.interval => Key::of(Kind::SPAN);
+        /// Bytes, overhead included, that a queue may send in each round.
+        quantum: Bytes = Bytes::new(1514) => Key::of(QUANTUM);
+        /// Queues that flows are hashed to.
+        flows: u32 = 1024 => Key::of(Kind::Integer(1, 65_536));
+        /// Whether capable packets are marked instead of dropped.
+        ecn: bool = false => Key::of(Kind::Switch).derived();
+    }
+}
+
+impl FqCoDelConfig {
     /// The CoDel of each queue.
-    pub codel: CoDelConfig,
-    /// Queues that the flows are hashed to, at least one.
-    pub flows: u32,
-    /// Bytes, overhead included, that a queue may send in each round, at least one.
-    pub quantum: u32,
-}
-
-impl Default for FqCoDelConfig {
-    fn default() -> Self {
-        Self {
-            codel: CoDelConfig::default(),
-            flows: 1024,
-            quantum: 1514,
+    #[must_use]
+    pub const fn codel(&self) -> CoDelConfig {
+        CoDelConfig {
+            target: self.target,
+            interval: self.interval,
+            ecn: self.ecn,
         }
     }
 }
 
-/// PIE (RFC 8033, section 4).
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct PieConfig {
-    /// The queueing delay that the controller aims at (`QDELAY_REF`).
-    pub target: Duration,
-    /// Time between two updates of the probability (`T_UPDATE`), at least a nanosecond.
-    pub update: Duration,
-    /// Time for which a burst passes without drops (`MAX_BURST`).
-    pub burst: Duration,
-    /// Factor on the gains `alpha` and `beta` of the RFC, not negative. DOCSIS has 2 (RFC 8034,
-    /// appendix A).
-    pub gain: f64,
-    /// Whether capable packets are marked instead of dropped while the probability is low.
-    pub ecn: bool,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct PieConfig("pie", "the discipline pie", "PIE (RFC 8033, section 4).") {
+        /// Queueing delay that the controller aims at (`QDELAY_REF`).
+        target: Duration = Duration::from_millis(15) => Key::of(Kind::SPAN);
+        /// Time between two updates of the drop probability (`T_UPDATE`).
+        update: Duration = Duration::from_millis(15) => Key::of(Kind::Time(MIN_SLOT, MAX_DURATION));
+        /// Time for which a burst passes without drops (`MAX_BURST`).
+        burst: Duration = Duration::from_millis(150) => Key::of(Kind::DELAY);
+        /// Factor on the gains `alpha` and `beta` of the RFC; DOCSIS uses 200 % (RFC 8034, appendix
+        /// A).
+        gain: f64 = 1.0 => Key::of(Kind::Share(f64::MIN_POSITIVE, 1000.0));
+        /// Whether capable packets are marked instead of dropped while the probability is low.
+        ecn: bool = false => Key::of(Kind::Switch).derived();
+    }
 }
 
-impl Default for PieConfig {
-    fn default() -> Self {
-        Self {
-            target: Duration::from_millis(15),
-            update: Duration::from_millis(15),
-            burst: Duration::from_millis(150),
-            gain: 1.0,
-            ecn: false,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct RedConfig("red", "the discipline red", "RED (Floyd and Jacobson 1993).") {
+        /// Average queue length below which no packet is dropped.
+        min: Option<f64> = None => Key::of(Kind::Packets)
+            .usually("5 packets, or 2.5 ms of the rate if that is more")
+            .resolved("min_packets");
+        /// Average queue length at which the drop probability is `probability`.
+        max: Option<f64> = None => Key::of(Kind::Packets)
+            .usually("three times `min`")
+            .resolved("max_packets");
+        /// Drop probability at `max`.
+        probability: f64 = 0.1 => Key::of(Kind::PERCENT);
+        /// Weight of the newest queue length in the average.
+        weight: Option<f64> = None => Key::of(FRACTION)
+            .usually("1 - exp(-1/C) with C packets per second");
+        /// Whether the drop probability rises to one between `max` and twice `max`, instead of at
+        /// once.
+        gentle: bool = true => Key::of(Kind::Switch);
+        /// Whether the drop probability adapts to keep the average halfway between `min` and `max`
+        /// (Floyd, Gummadi and Shenker 2001).
+        adaptive: bool = false => Key::of(Kind::Switch);
+        /// Whether capable packets are marked instead of dropped below `max`.
+        ecn: bool = false => Key::of(Kind::Switch).derived();
+    }
+}
+
+impl Rules for RedConfig {
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        match self.max {
+            Some(max) if self.min.is_none_or(|min| min >= max) => {
+                Err(Wrong::value("max", "it needs a smaller min"))
+            }
+            _ => Ok(()),
         }
     }
 }
 
-/// RED (Floyd and Jacobson 1993), with the defaults of ns-2.35.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RedConfig {
-    /// Average queue in packets below which nothing is dropped; `None`: 5, or 2.5 ms of the link's
-    /// mean rate if that is more.
-    pub min: Option<f64>,
-    /// Average queue in packets above which every packet is dropped, or (gentle) the probability
-    /// rises to one; `None`: three times `min`.
-    pub max: Option<f64>,
-    /// Probability at `max`, 0 to 1.
-    pub probability: f64,
-    /// Weight of the newest queue length in the average, 0 to 1; `None`: `1 - exp(-1/C)`, where C is
-    /// the link's mean rate in packets per second.
-    pub weight: Option<f64>,
-    /// Whether the probability rises to one between `max` and twice that, instead of at once.
-    pub gentle: bool,
-    /// Whether `probability` adapts to keep the average halfway between `min` and `max` (Floyd,
-    /// Gummadi and Shenker, 2001).
-    pub adaptive: bool,
-    /// Whether capable packets are marked instead of dropped below `max`.
-    pub ecn: bool,
+macro_rules! plain {
+    ($($config:ty),+) => { $( impl Rules for $config {} )+ };
 }
+plain!(RandomAboveConfig, CoDelConfig, FqCoDelConfig, PieConfig);
 
-impl Default for RedConfig {
-    fn default() -> Self {
-        Self {
-            min: None,
-            max: None,
-            probability: 0.1,
-            weight: None,
-            gentle: true,
-            adaptive: false,
-            ecn: false,
+macro_rules! defaults {
+    ($($config:ty),+) => { $(
+        impl Default for $config {
+            fn default() -> Self {
+                Self::USUAL
+            }
         }
-    }
+    )+ };
 }
+defaults!(CoDelConfig, FqCoDelConfig, PieConfig, RedConfig);

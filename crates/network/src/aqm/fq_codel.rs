@@ -23,6 +23,11 @@ use crate::streams::mix;
 /// Most packets that an overflow drops at once (section 4.1 and Linux's `drop_batch_size`).
 const MOST_DROPPED: usize = 64;
 
+/// Bytes that a queue may send in each round.
+fn quantum(config: &FqCoDelConfig) -> i64 {
+    i64::try_from(config.quantum.get()).unwrap_or(i64::MAX)
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct FqCoDel<T> {
     config: FqCoDelConfig,
@@ -78,7 +83,7 @@ impl<T> FqCoDel<T> {
         flow.fifo.push(waiting);
         if !flow.listed {
             flow.listed = true;
-            flow.deficit = i64::from(self.config.quantum);
+            flow.deficit = quantum(&self.config);
             self.new.push_back(index);
         }
     }
@@ -116,14 +121,14 @@ impl<T> FqCoDel<T> {
             let index = *list.front()?;
             let flow = &mut self.flows[index];
             if flow.deficit <= 0 {
-                flow.deficit += i64::from(self.config.quantum.max(1));
+                flow.deficit += quantum(&self.config).max(1);
                 list.pop_front();
                 self.old.push_back(index);
                 continue;
             }
             let (packets, bytes) = (flow.fifo.len(), flow.fifo.bytes());
             let others = self.bytes - bytes;
-            let config = &self.config.codel;
+            let config = &self.config.codel();
             let taken = flow
                 .codel
                 .dequeue(now, config, &mut flow.fifo, others, fate);

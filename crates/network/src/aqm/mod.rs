@@ -24,12 +24,10 @@ use alloc::collections::VecDeque;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
-pub use config::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
+pub use config::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig};
 
 use crate::random::{Purpose, stream};
-use crate::{
-    Counters, Discipline, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service,
-};
+use crate::{Counters, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service};
 use ack_filter::{AckFilter, PlainAck};
 use codel::CoDel;
 use fq_codel::FqCoDel;
@@ -190,7 +188,7 @@ impl<T> Managed<T> {
                 Scheme::AckFilter(AckFilter::default(), fifo)
             }
             Discipline::DropTail if config.service.serves_late() => Scheme::DropTail(fifo),
-            Discipline::DropTail | Discipline::RandomAbove { .. } => return None,
+            Discipline::DropTail | Discipline::RandomAbove(_) => return None,
             Discipline::CoDel(config) => Scheme::CoDel(config, CoDel::default(), fifo),
             Discipline::FqCoDel(config) => Scheme::FqCoDel(FqCoDel::new(config, rng)),
             Discipline::Pie(config) => Scheme::Pie(Box::new(Pie::new(config, rng)), fifo),

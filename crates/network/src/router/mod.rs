@@ -25,6 +25,7 @@ pub mod xcp;
 use alloc::boxed::Box;
 
 use rand_chacha::ChaCha8Rng;
+use tables::{Key, Kind, Rules, choice};
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -33,20 +34,39 @@ pub use quick_start::{QuickStartConfig, QuickStartRouter};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use xcp::{XcpConfig, XcpRouter};
 
-/// The explicit support of the router in front of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum RouterSupport {
-    /// None.
-    #[default]
-    None,
-    /// It approves rates (RFC 4782).
-    QuickStart(QuickStartConfig),
-    /// It assigns one rate to all flows.
-    Rcp(RcpConfig),
-    /// It assigns each packet a change of its flow's rate.
-    Xcp(XcpConfig),
+choice! {
+    /// The explicit support of the router in front of a link.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub enum RouterSupport("the router support") {
+        /// None.
+        #[default]
+        None = "none";
+        /// It approves rates (RFC 4782).
+        QuickStart(QuickStartConfig) = "quick-start";
+        /// It assigns one rate to all flows.
+        Rcp(RcpConfig) = "rcp";
+        /// It assigns each packet a change of its flow's rate.
+        Xcp(XcpConfig) = "xcp";
+    }
 }
+
+/// `overstate` of each kind.
+const OVERSTATE: Key = Key::of(Kind::Number(1.0, 1000.0)).only_if_said();
+
+/// No rules, and the defaults of the description.
+macro_rules! settings {
+    ($($config:ty),+) => { $(
+        impl Rules for $config {}
+
+        impl Default for $config {
+            fn default() -> Self {
+                Self::USUAL
+            }
+        }
+    )+ };
+}
+settings!(QuickStartConfig, RcpConfig, XcpConfig);
 
 impl RouterSupport {
     /// Whether it draws random numbers, or a flow that asks it does.

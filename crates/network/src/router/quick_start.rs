@@ -17,10 +17,11 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
+use tables::{Key, Kind, described};
 use units::feedback::{Feedback, Nonce, RateCode};
 use units::{Duration, Instant, Rate};
 
-use super::View;
+use super::{OVERSTATE, View};
 use crate::random::{Purpose, stream};
 
 /// Number of windows whose utilization is kept.
@@ -28,24 +29,18 @@ const WINDOWS: usize = 5;
 /// Length of a utilization window and of an approval interval (the RFC's appendix).
 const INTERVAL: Duration = Duration::from_millis(150);
 
-/// Settings of a [`QuickStartRouter`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct QuickStartConfig {
-    /// Fraction of the rate that utilization and approvals may reach (`qs_thresh`).
-    pub threshold: f64,
-    /// The rate that the router takes its link to have, in units of what it has: a router above 1
-    /// lies.
-    pub overstate: f64,
-}
-
-impl Default for QuickStartConfig {
-    /// The threshold of the ns-2 implementation.
-    fn default() -> Self {
-        Self {
-            threshold: 0.85,
-            overstate: 1.0,
-        }
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct QuickStartConfig(
+        "quick-start", "router support quick-start", "Settings of a [`QuickStartRouter`]."
+    ) {
+        /// Utilization of the link up to which requests are approved (`qs_thresh`, with the default
+        /// of the ns-2 implementation).
+        threshold: f64 = 0.85 => Key::of(Kind::PERCENT);
+        /// The rate that the router takes its link to have, in units of what it has. Above 1 it
+        /// lies, and grants more than the link carries.
+        overstate: f64 = 1.0 => OVERSTATE;
     }
 }
 

@@ -13,10 +13,11 @@
 //!   order.
 
 use rand_chacha::ChaCha8Rng;
+use tables::{Key, Kind, described};
 use units::feedback::Feedback;
 use units::{Duration, Instant, Rate};
 
-use super::View;
+use super::{OVERSTATE, View};
 use crate::random::{Purpose, normal, stream};
 
 /// Longest slot (`tau`), in seconds.
@@ -28,26 +29,20 @@ const FIRST_SHARE: f64 = 0.05;
 /// The lowest rate is `LEAST / d0` bytes per second: a hundredth of 1000 bytes per round trip.
 const LEAST: f64 = 0.01 * 1000.0;
 
-/// Settings of an [`RcpRouter`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RcpConfig {
-    /// Gain of spare capacity.
-    pub alpha: f64,
-    /// Gain of the queue.
-    pub beta: f64,
-    /// The rate that the router takes its link to have, in units of what it has: a router above 1
-    /// lies.
-    pub overstate: f64,
-}
+/// A gain.
+const GAIN: Kind = Kind::Share(f64::MIN_POSITIVE, 1000.0);
 
-impl Default for RcpConfig {
-    fn default() -> Self {
-        Self {
-            alpha: 0.4,
-            beta: 0.4,
-            overstate: 1.0,
-        }
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct RcpConfig("rcp", "router support rcp", "Settings of an [`RcpRouter`].") {
+        /// Gain of the spare capacity.
+        alpha: f64 = 0.4 => Key::of(GAIN);
+        /// Gain of the queue.
+        beta: f64 = 0.4 => Key::of(GAIN);
+        /// The rate that the router takes its link to have, in units of what it has. Above 1 it
+        /// lies, and grants more than the link carries.
+        overstate: f64 = 1.0 => OVERSTATE;
     }
 }
 

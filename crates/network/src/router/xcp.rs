@@ -10,10 +10,11 @@
 //! - A packet gets its feedback on arrival, not on departure: earlier by its queueing delay.
 //! - The running minimum of the queue is taken before each arrival, where it is smallest.
 
+use tables::described;
 use units::feedback::Feedback;
 use units::{Duration, Instant, Rate};
 
-use super::View;
+use super::{OVERSTATE, View};
 
 /// Gains of the efficiency controller, and fraction of the traffic that is shuffled (`gamma`).
 const ALPHA: f64 = 0.4;
@@ -26,18 +27,13 @@ const LEAST_QUEUE_INTERVAL: f64 = 0.002;
 /// Longer round trips count as this.
 const LONGEST_RTT: f64 = 1.0;
 
-/// Settings of an [`XcpRouter`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct XcpConfig {
-    /// The rate that the router takes its link to have, in units of what it has: a router above 1
-    /// lies.
-    pub overstate: f64,
-}
-
-impl Default for XcpConfig {
-    fn default() -> Self {
-        Self { overstate: 1.0 }
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct XcpConfig("xcp", "router support xcp", "Settings of an [`XcpRouter`].") {
+        /// The rate that the router takes its link to have, in units of what it has. Above 1 it
+        /// lies, and grants more than the link carries.
+        overstate: f64 = 1.0 => OVERSTATE;
     }
 }
 

@@ -61,7 +61,7 @@ impl PathModel {
 
 impl Flow {
     /// The settings of the leg of this flow from one proxy to another; `None` stands for the host at
-    /// that end. The buffer of a proxy is fixed (SO_RCVBUF).
+    /// that end. The buffer of a proxy is fixed (SO_RCVBUF), and its receivers comply.
     #[must_use]
     pub fn leg(&self, from: Option<&ProxyModel>, to: Option<&ProxyModel>) -> Self {
         let mut leg = self.clone();
@@ -77,6 +77,7 @@ impl Flow {
         if let Some(proxy) = to {
             leg.receive_buffer = proxy.buffer;
             leg.autotuning = Autotuning::Off;
+            leg.misbehavior = None;
         }
         leg
     }

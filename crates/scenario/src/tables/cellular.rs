@@ -1,10 +1,10 @@
 //! The models of cellular networks, whose keys fill several configurations, and `rrc`.
 
+use network::MIN_SLOT;
 use tables::{Kind, MAX_DURATION, MAX_RATE};
 use units::{Duration, Rate};
 
 use super::table;
-use crate::limits::MIN_SLOT;
 
 /// The lowest mean rate; below it blocks are empty.
 pub(crate) const LEAST_MEAN: Rate = Rate::from_bits_per_sec(10_000);

@@ -8,7 +8,6 @@ mod flow;
 mod hosts;
 mod network;
 mod path;
-mod queue;
 mod traffic;
 
 pub(crate) use flow::{APPLICATION, FLOW};
@@ -17,10 +16,8 @@ pub(crate) use network::{
     ADHOC, AODV, CLOUDS, CONSTELLATION, CSMA, DCF, DSDV, IDEAL, NETWORK, RANDOM_WAYPOINT, TERMINAL,
 };
 pub(crate) use path::{
-    DELAY, DIRECTION, LINK, LINK_REVERSE, NODE, PATH, PROXY, ROUTER, ROUTER_SUPPORT, SCENARIO,
-    STEP, TRACE, VARYING,
+    DELAY, DIRECTION, LINK, LINK_REVERSE, NODE, PATH, PROXY, ROUTER, SCENARIO, STEP, TRACE,
 };
-pub(crate) use queue::AQM;
 pub(crate) use traffic::{TRAFFIC, TRAFFIC_SETTINGS};
 
 /// A list of keys: `"key": kind, how "default", "What it means.";`, where `how` is `needed` (with an

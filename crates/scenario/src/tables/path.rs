@@ -1,14 +1,14 @@
 //! The file, `[path]`, and what a link is made of.
 
-use network::LinkConfig;
+use network::router::RouterSupport;
+use network::{Discipline, LinkConfig, MIN_SLOT, VaryingConfig};
 use tables::{Key, Kind, MAX_DURATION, MAX_RATE};
 use units::{Bytes, Rate};
 
-use super::{AQM, FLOW, HOSTS, NETWORK, TRAFFIC, cellular, keys, table};
+use super::{FLOW, HOSTS, NETWORK, TRAFFIC, cellular, keys, table};
 use crate::limits::{
     MAX_FLOWS, MAX_HOST_TABLES, MAX_INITIAL_WINDOW, MAX_LINKS, MAX_NAME, MAX_NODES, MAX_OVERHEAD,
-    MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
-    RECEIVE_BUFFER,
+    MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_STEP, RECEIVE_BUFFER,
 };
 
 const NAME: Kind = Kind::Text(MAX_NAME);
@@ -20,25 +20,14 @@ const OVERHEAD: Kind = Kind::Size(Bytes::ZERO, Bytes::new(MAX_OVERHEAD));
 const SERVICE: Kind = Kind::Any(&[
     Kind::Words(&["unlimited"]),
     Kind::RATE,
-    Kind::Table(&VARYING),
+    Kind::Table(VaryingConfig::TABLE),
     Kind::Model,
     Kind::Tables(&STEP, MAX_STEPS),
 ]);
 const RECORDED: Kind = Kind::Any(&[FILE, Kind::Table(&TRACE)]);
 const PROPAGATION: Kind = Kind::Any(&[Kind::DELAY, Kind::Table(&DELAY)]);
-const DISCIPLINE: Kind = Kind::Any(&[
-    Kind::Words(&[
-        "drop-tail",
-        "random-above",
-        "codel",
-        "fq-codel",
-        "pie",
-        "red",
-    ]),
-    Kind::Table(&AQM),
-]);
-const SUPPORT: &[&str] = &["none", "quick-start", "rcp", "xcp"];
-const ROUTERS_HELP: Kind = Kind::Any(&[Kind::Words(SUPPORT), Kind::Table(&ROUTER_SUPPORT)]);
+const DISCIPLINE: Kind = Kind::Choice(Discipline::KINDS);
+const SUPPORT: Kind = Kind::Choice(RouterSupport::KINDS);
 const RADIO: Kind = Kind::Any(&[
     Kind::Words(cellular::BEGINS),
     Kind::Table(&cellular::RRC),
@@ -104,7 +93,7 @@ const PATH_LAST: &[Key] = keys! {
     "forward": Kind::Table(&DIRECTION), or "", "The direction from senders to receivers." everywhere;
     "reverse": Kind::Table(&DIRECTION), or "no rate limit, no loss",
         "The direction from receivers to senders: the path of the ACKs." everywhere;
-    "router_support": ROUTERS_HELP, is "none",
+    "router_support": SUPPORT, is "none",
         "What the router in front of the bottleneck does for flows that ask it.";
     "router": Kind::Tables(&ROUTER, MAX_ROUTERS), or "none",
         "Routers that data passes before the bottleneck, in order; none is slower than the \
@@ -150,7 +139,7 @@ const ROUTER_FIRST: &[Key] = keys! {
 };
 
 const ROUTER_LAST: &[Key] = keys! {
-    "router_support": ROUTERS_HELP, is "none", "What the router does for flows that ask it.";
+    "router_support": SUPPORT, is "none", "What the router does for flows that ask it.";
 };
 
 table! { ROUTER = "router", "[[path.router]]",
@@ -198,7 +187,7 @@ const LINK_FIRST: &[Key] = keys! {
 };
 
 const LINK_LAST: &[Key] = keys! {
-    "router_support": ROUTERS_HELP, is "none",
+    "router_support": SUPPORT, is "none",
         "What the router in front of it does for flows that ask it.";
     "rrc": RADIO, or "a radio that is always ready", "The radio, as `rrc` of the path.";
     "reverse": Kind::Table(&LINK_REVERSE), or "like the forward direction",
@@ -228,7 +217,7 @@ const SAME_QUEUE: &[Key] = keys! {
     "ecn": Kind::Switch, or "that of the link", "Whether the queue marks ECN-capable packets.";
     "overhead": OVERHEAD, or "that of the link",
         "Bytes that the link counts for each packet beside IP.";
-    "router_support": ROUTERS_HELP, or "that of the link",
+    "router_support": SUPPORT, or "that of the link",
         "What the router does for flows that ask it.";
 };
 
@@ -236,28 +225,6 @@ table! { LINK_REVERSE = "link-reverse", "the reverse of a link",
     "What differs in the reverse direction of a `[[link]]`."
     [SAME, INHERITED, SAME_QUEUE]
 }
-
-table! { ROUTER_SUPPORT = "router-support", "the router support",
-    "What a router does for flows that ask it, with its settings." {
-    "kind": Kind::Words(SUPPORT), needed "rcp", "The protocol that the router takes part in.";
-    "threshold": Kind::PERCENT, is "85 %",
-        "quick-start: utilisation of the link up to which requests are approved.";
-    "alpha": Kind::Share(f64::MIN_POSITIVE, 1000.0), is "40 %", "rcp: gain of the spare capacity.";
-    "beta": Kind::Share(f64::MIN_POSITIVE, 1000.0), is "40 %", "rcp: gain of the queue.";
-    "overstate": Kind::Number(1.0, 1000.0), is "1",
-        "quick-start, rcp, xcp: the rate that the router takes its link to have, in units of what it \
-         has. Above 1 it lies, and grants more than the link carries.";
-}}
-
-table! { VARYING = "varying-rate", "a varying rate",
-    "A rate whose logarithm follows an Ornstein-Uhlenbeck process, drawn for each slot of time." {
-    "mean": Kind::RATE, needed "40 Mbit/s", "Mean rate.";
-    "variation": Kind::Share(0.0, 300.0), needed "30 %",
-        "Coefficient of variation: standard deviation over mean.";
-    "correlation": Kind::SPAN, needed "1 s", "Time after which the correlation has fallen to 1/e.";
-    "slot": SLOT, is "10 ms", "Time for which a drawn rate holds.";
-    "peak": Kind::RATE, is "1 Tbit/s", "Upper limit of the rate.";
-}}
 
 table! { STEP = "rate-step", "a step of the rate",
     "One step of a rate; after the last step comes the first. All steps together last at least 1 \

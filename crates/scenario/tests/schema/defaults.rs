@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use network::Discipline;
+use network::router::RouterSupport;
 use scenario::{KnownTraffic, PathModel, Scenario, known_tables};
-use tables::Key;
+use tables::{Key, Variant};
 
-use super::words::{default, line};
+use super::words::default;
 
 /// A file with a table: the text before its keys, and after them.
 fn around(table: &str) -> Option<(String, &'static str)> {
@@ -59,29 +61,19 @@ fn around(table: &str) -> Option<(String, &'static str)> {
     })
 }
 
-/// A file with a table whose kind has a key. The sentence of a key that applies to one kind only
-/// starts with the kind; the kinds of traffic name their keys.
+/// A file with a table of a kind, or with a table whose kind has a key.
 fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
-    let doc = line(key.doc);
-    let kind = doc.split([':', ',']).next().unwrap_or_default();
-    match table {
-        "aqm" => {
-            let start =
-                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.buffer = '100 packets'\n";
-            Some((
-                format!("{start}path.aqm = {{ kind = '{kind}', "),
-                " }".to_owned(),
-            ))
-        }
-        "traffic" => Some((traffic(key), String::new())),
-        "router-support" => Some((
-            format!(
-                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.router_support = {{ kind = '{kind}', "
-            ),
-            " }".to_owned(),
-        )),
-        _ => None,
-    }
+    const PATH: &str =
+        "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.buffer = '100 packets'\n";
+    let is_of = |kinds: &[Variant]| kinds.iter().any(|kind| kind.table.name == table);
+    let owner = match table {
+        "traffic" => return Some((traffic(key), String::new())),
+        _ if is_of(Discipline::KINDS) => "aqm",
+        _ if is_of(RouterSupport::KINDS) => "router_support",
+        _ => return None,
+    };
+    let before = format!("{PATH}path.{owner} = {{ kind = '{table}', ");
+    Some((before, " }".to_owned()))
 }
 
 /// A path with traffic of the first kind that has a key.
@@ -115,7 +107,7 @@ fn resolved(text: &str) -> String {
 fn the_defaults_are_those_of_the_readers() {
     let mut judged = 0;
     for table in known_tables() {
-        for key in table.keys {
+        for key in table.given() {
             let Some((value, is_quoted)) = default(key) else {
                 continue;
             };

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use scenario::stacks::STACKS;
 use scenario::{KnownTraffic, PRESETS, PathModel, known_tables, models, supports};
-use tables::{Key, Kind, Table, Usual};
+use tables::{Key, Kind, Table, Usual, Variant};
+use testing::page::settle;
 
 use json::{Json, List, Object, Raw, defined, number, text, words};
 use words::{default, line, range};
@@ -62,6 +63,24 @@ fn kind(kind: &Kind) -> Vec<(&'static str, Json)> {
             ("maxItems", number(most)),
             ("items", Object(self::kind(of))),
         ]),
+        Kind::Choice(kinds) => {
+            let all: Vec<&str> = kinds.iter().map(|kind| kind.word).collect();
+            let is_plain = |kind: &&Variant| kind.table.keys.is_empty();
+            let plain = kinds.iter().filter(is_plain).map(|kind| kind.word);
+            let plain: Vec<&str> = plain.collect();
+            let mut of = vec![words(&all)];
+            if !plain.is_empty() {
+                of.push(Object(vec![
+                    ("type", text("object")),
+                    ("additionalProperties", Raw("false".to_owned())),
+                    ("properties", Object(vec![("kind", words(&plain))])),
+                    ("required", List(vec![text("kind")])),
+                ]));
+            }
+            let rest = kinds.iter().filter(|kind| !is_plain(kind));
+            of.extend(rest.map(|kind| defined(kind.table.name)));
+            Object(vec![("anyOf", List(of))])
+        }
         Kind::Any(kinds) => {
             let kinds = kinds.iter().map(|of| Object(self::kind(of)));
             Object(vec![("anyOf", List(kinds.collect()))])
@@ -105,18 +124,18 @@ fn property(table: &Table, key: &Key) -> Json {
     Object(entries)
 }
 
-fn object(table: &Table, is_model: bool) -> Json {
+/// The object of a table; `selector` is the key whose value, the table's name, selects it.
+fn object(table: &Table, selector: Option<&'static str>) -> Json {
     let needed = table
-        .keys
-        .iter()
+        .given()
         .filter(|key| matches!(key.usual, Usual::Needed(_)));
     let mut required: Vec<Json> = needed.map(|key| text(key.name)).collect();
     let mut properties: Vec<(&'static str, Json)> = Vec::new();
-    if is_model {
-        required.insert(0, text("model"));
-        properties.push(("model", Object(vec![("const", text(table.name))])));
+    if let Some(selector) = selector {
+        required.insert(0, text(selector));
+        properties.push((selector, Object(vec![("const", text(table.name))])));
     }
-    for key in table.keys {
+    for key in table.given() {
         let mut property = property(table, key);
         if let ("preset", Object(entries)) = (key.name, &mut property) {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -201,7 +220,12 @@ fn schema() -> String {
     tables.push(network::access::RainConfig::TABLE);
     let mut defs: Vec<(&'static str, Json)> = Vec::new();
     for table in &tables {
-        defs.push((table.name, object(table, is_model(table))));
+        let is_kind = || scenario::kinds().any(|kind| kind.table.name == table.name);
+        let selector = match is_model(table) {
+            true => Some("model"),
+            false => is_kind().then_some("kind"),
+        };
+        defs.push((table.name, object(table, selector)));
     }
     let refs = models.iter().map(|model| defined(model.name)).collect();
     defs.push((
@@ -250,13 +274,13 @@ fn schema() -> String {
 
 /// The rows of a table in the reference.
 fn rows(table: &Table) -> String {
-    let is_limited = table.keys.iter().any(|key| stacks(table, key).is_some());
+    let is_limited = table.given().any(|key| stacks(table, key).is_some());
     let mut out = String::from(if is_limited {
         "| key | meaning | default | stacks |\n| --- | --- | --- | --- |\n"
     } else {
         "| key | meaning | default |\n| --- | --- | --- |\n"
     });
-    for key in table.keys {
+    for key in table.given() {
         let stacks = match stacks(table, key) {
             _ if !is_limited => String::new(),
             None => " all |".to_owned(),
@@ -365,23 +389,6 @@ fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
 }
 
-/// Compares a file with its expected content, or writes it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the environment says whether the pages are written"
-)]
-fn settle(file: &Path, made: &str) {
-    if std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|mode| mode == "write") {
-        std::fs::write(file, made).expect("a page can be written");
-    }
-    let found = std::fs::read_to_string(file).expect("a page");
-    assert!(
-        found == made,
-        "{} is not what the code says; write it with SLOWSTART_SNAPSHOT=write",
-        file.display()
-    );
-}
-
 #[test]
 fn the_schema_is_made_from_the_code() {
     let made = schema();
@@ -398,7 +405,12 @@ fn the_reference_has_the_tables_of_the_code() {
     let networks = std::fs::read_dir(reference().join("networks")).expect("a folder");
     let pages = networks.map(|entry| entry.expect("an entry").path());
     let mut whole = String::new();
-    let others = ["scenario.md", "../guides/real-kernel.md"].map(|page| reference().join(page));
+    let others = [
+        "scenario.md",
+        "../guides/real-kernel.md",
+        "../guides/quic-stacks.md",
+    ];
+    let others = others.map(|page| reference().join(page));
     for page in pages.chain(others) {
         let text = std::fs::read_to_string(&page).expect("a page");
         settle(&page, &with_tables(&text));

@@ -34,6 +34,8 @@ impl FlowState<'_> {
         let is_test = |exit: &SlowStartExit| {
             !exit.reason.is_congestion() && exit.reason != ExitReason::Threshold
         };
+        let mss = self.config.settings.mss.get().max(1);
+        let in_packets = |exit: SlowStartExitResult| exit.in_packets_of(mss);
         let is_early = exit_class == Some(ExitClass::Early) && exit.as_ref().is_some_and(is_test);
         FlowResult {
             flow: self.index,
@@ -63,9 +65,9 @@ impl FlowState<'_> {
             rtt_p95_ms: probe.rtt.quantile(950).map(millis),
             slow_start_exit: exit.map(|exit| SlowStartExitResult {
                 path: startup.and_then(StartupProbe::at_exit),
-                ..exit_result(&exit, start)
+                ..in_packets(exit_result(&exit, start))
             }),
-            passive_exit: passive.map(|exit| exit_result(&exit, start)),
+            passive_exit: passive.map(|exit| in_packets(exit_result(&exit, start))),
             capacity: CapacityPoint {
                 true_s: endpoints.capacity.map(since),
                 latency_offset_s: probe.latency.at_capacity().map(since),

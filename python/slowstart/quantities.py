@@ -1,4 +1,4 @@
-"""Numbers with units in sweeps: read, interpolated, and written as scenario files write them.
+"""Numbers with units: read, interpolated, and written as scenario files write them.
 
 A number counts base units: bit/s, seconds, bytes, and a fraction for per cent. A unit that is not
 listed is its own base unit, such as ``bdp`` and ``packets``.

@@ -1,0 +1,99 @@
+"""Stacks in virtual time: the simulated TCP, and QUIC stacks with controllers of their own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slowstart._native import Scenario
+from slowstart._native import stacks as quic_stacks
+from slowstart.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SIMULATED = "simulated"
+PLACEHOLDER = "cubic"
+"""The algorithm of a scenario whose flows have a stack's own controller."""
+_STACK = re.compile(r'^"?stack"? = "([^"]*)"\n', re.MULTILINE)
+_OWN = re.compile(r'("?algorithm"? = )"(own(?::[^"]*)?)"')
+_ALGORITHM = re.compile(r'"?algorithm"? = "([^"]*)"')
+
+
+def known() -> list[str]:
+    """The stacks in virtual time."""
+    return [SIMULATED, *(each["name"] for each in quic_stacks())]
+
+
+def is_own(algorithm: str) -> bool:
+    """Whether it is a stack's own controller: ``own``, ``own:bbr``."""
+    return algorithm == "own" or algorithm.startswith("own:")
+
+
+def placeholder(algorithm: str) -> str:
+    """The algorithm of a scenario whose flows have ``algorithm``: any for a stack's own."""
+    return PLACEHOLDER if is_own(algorithm) else algorithm
+
+
+def own_name(stack: str, algorithm: str) -> str:
+    """``own`` with the name of the controller that it stands for; others as they are."""
+    if algorithm != "own":
+        return algorithm
+    first = next((each["own"][0][0] for each in quic_stacks() if each["name"] == stack), None)
+    return algorithm if first is None else f"own:{first}"
+
+
+def check_names(given: Sequence[str], more: tuple[str, ...] = ()) -> None:
+    """Rejects a stack that is unknown or given twice; ``more`` are known, too.
+
+    Raises:
+        InputError: With the known ones.
+    """
+    every = [*known(), *more]
+    for name in given:
+        if name not in every:
+            raise InputError(f"unknown stack {name}: there are {', '.join(every)}")
+        if list(given).count(name) > 1:
+            raise InputError(f"the stack {name} is given twice")
+
+
+def placed(scenario: Scenario, stack: str, algorithm: str | None = None) -> Scenario:
+    """The scenario on a stack; if ``algorithm`` is the stack's own, all flows have it.
+
+    Raises:
+        InputError: The stack does not support it.
+    """
+    if algorithm is None or not is_own(algorithm):
+        return scenario.on(stack, scenario.own if stack == scenario.stack else None)
+    names = dict.fromkeys(scenario.flows, own_name(stack, algorithm))
+    return scenario.on(stack, algorithm).with_names(flows=names)
+
+
+def is_named(text: str) -> bool:
+    """Whether the text of :func:`read` names a stack, or a controller of one."""
+    return _STACK.search(text) is not None or _OWN.search(text) is not None
+
+
+def plain(text: str) -> str:
+    """The text of :func:`read` as a scenario file has it, without its stack."""
+    return _OWN.sub(rf'\1"{PLACEHOLDER}"', _STACK.sub("\n", text))
+
+
+def read(text: str, *, name: str = "text", folder: str = "") -> Scenario:
+    """The scenario of a text that a program wrote, in which ``stack`` names the stack.
+
+    Its ``algorithm`` may be ``own`` or ``own:bbr``, then of all flows.
+
+    Raises:
+        InputError: The scenario is wrong, or the stack does not support it.
+    """
+    stack = _STACK.search(text)
+    own = dict.fromkeys(each[1] for each in _OWN.findall(text))
+    if own and len(dict.fromkeys(_ALGORITHM.findall(text))) > 1:
+        raise InputError(f"{next(iter(own))}: either all flows have it or none")
+    made = Scenario.from_toml(plain(text), name=name, folder=folder)
+    if stack is not None:
+        check_names([stack[1]])
+    elif not own:
+        return made
+    return placed(made, stack[1] if stack else SIMULATED, next(iter(own), None))
