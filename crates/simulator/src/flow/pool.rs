@@ -62,7 +62,7 @@ fn receiver_config(config: &Flow, smss: u32, seed: u64) -> ReceiverConfig {
         initial_window: config.syn_window.min(config.receive_buffer),
         mss: smss,
         merged: smss,
-        truesize: 0,
+        truesize: config.truesize.map_or(0, |bytes| bytes.get() as u32),
         autotuning: config.autotuning,
         ack_policy: config.ack_policy,
         sack: config.sack,
