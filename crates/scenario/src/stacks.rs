@@ -229,7 +229,11 @@ const LINUX_LACKS: &[Lack] = &[
         "the kernel chooses the window of its SYN-ACK",
     ),
     lack("flow", "mss", "the kernel derives its own from the device"),
-    lack("flow", "truesize", "the kernel's packets have their own memory"),
+    lack(
+        "flow",
+        "truesize",
+        "the kernel's packets have their own memory",
+    ),
     lack(
         "flow",
         "tick",

@@ -125,11 +125,9 @@ pub struct Receiver {
     quick: u32,
     /// All bits, or none in interactive mode, in which quick ACKs wait (`icsk_ack.pingpong`).
     quick_mask: u32,
-    /// Segment size by which ACKs are delayed (`icsk_ack.rcv_mss`), the largest that it can be, the
-    /// size of the segments that a driver merges, and the size of a small segment that may lower it
-    /// (`last_seg_size`).
+    /// Segment size by which ACKs are delayed (`icsk_ack.rcv_mss`), the size of the segments that a
+    /// driver merges, and the size of a small segment that may lower the first (`last_seg_size`).
     rcv_mss: u32,
-    mss: u32,
     merged: u32,
     last_small: u32,
     /// Delayed-ACK timeout (`icsk_ack.ato`); zero before the first data.
@@ -186,7 +184,7 @@ impl Receiver {
     #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {
         let window = ReceiveWindow::new(&config);
-        let half = u32::try_from(window.advertised() / 2).unwrap_or(u32::MAX);
+        let half = window.advertised() / 2;
         Self {
             policy: config.ack_policy,
             tick: config.tick,
@@ -198,7 +196,6 @@ impl Receiver {
             quick: 0,
             quick_mask: u32::MAX,
             rcv_mss: MSS_DEFAULT.min(config.mss).min(half).max(MSS_MIN),
-            mss: config.mss,
             merged: config.merged,
             last_small: 0,
             ato: Duration::ZERO,
@@ -237,11 +234,8 @@ impl Receiver {
     pub fn renew(&mut self, config: ReceiverConfig) {
         let mut beyond = core::mem::take(&mut self.beyond);
         beyond.clear();
-        let mut buffers = core::mem::take(&mut self.buffers);
-        buffers.clear();
         *self = Self {
             beyond,
-            buffers,
             ..Self::new(config)
         };
     }
@@ -261,8 +255,8 @@ impl Receiver {
 
     /// The window that the last ACK advertised, or that the first one will.
     #[must_use]
-    pub fn window(&self) -> u32 {
-        u32::try_from(self.window.advertised()).unwrap_or(u32::MAX)
+    pub const fn window(&self) -> u32 {
+        self.window.advertised()
     }
 
     /// The size of the peer's segments, by which ACKs are delayed (`tcpi_rcv_mss`).
@@ -563,7 +557,7 @@ impl Receiver {
             if len != self.rcv_mss {
                 self.window.observe(u64::from(segment.len), memory);
             }
-            self.rcv_mss = len.min(self.mss);
+            self.rcv_mss = len.min(self.window.mss());
             self.pending.pushed |= segment.psh;
             return;
         }
@@ -594,8 +588,7 @@ impl Receiver {
 
     /// `tcp_grow_window`.
     fn grow_window(&mut self, len: u32, memory: u64, held: u64) {
-        let rcv_mss = u64::from(self.rcv_mss);
-        if self.window.grow(u64::from(len), memory, rcv_mss, held) {
+        if self.window.grow(len, memory, self.rcv_mss, held) {
             self.quick |= 1;
         }
     }
@@ -640,9 +633,7 @@ impl Receiver {
         if self.window.is_crowded(held) {
             self.quick = 0;
         }
-        let window = self
-            .window
-            .advertise(self.rcv_nxt, u64::from(self.rcv_mss), held);
+        let window = self.window.advertise(self.rcv_nxt, self.rcv_mss, held);
         if self.quick > 0 && self.pending.scheduled {
             self.use_quick_ack();
         }

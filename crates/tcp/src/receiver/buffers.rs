@@ -12,17 +12,26 @@
 //! - Linux merges packets and drops those beyond a hole if they take more memory than the buffer has
 //!   (`tcp_prune_queue`). Here such packets stay.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 /// The packets that wait in the receive buffer.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
 pub(super) struct Buffers {
-    /// Memory of the packets beyond a hole.
-    beyond: u64,
-    /// Memory of the packets in order, and of each with the offset of its end.
-    in_order: u64,
-    packets: VecDeque<(u64, u64)>,
+    /// Memory of the packets beyond a hole, and of those in order.
+    beyond: u32,
+    in_order: u32,
+    /// Needed only if the application does not read at once.
+    unread: Option<Box<Unread>>,
+}
+
+/// The packets in order.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
+struct Unread {
+    /// Of each packet, the offset of its end, and its memory.
+    packets: VecDeque<(u64, u32)>,
     /// Bytes that the last of them can still take.
     tail_room: u64,
 }
@@ -31,21 +40,12 @@ impl Buffers {
     /// Memory of all packets.
     #[inline]
     pub const fn total(&self) -> u64 {
-        self.beyond + self.in_order
-    }
-
-    /// Keeps what was allocated, and nothing else.
-    pub fn clear(&mut self) {
-        self.packets.clear();
-        *self = Self {
-            packets: core::mem::take(&mut self.packets),
-            ..Self::default()
-        };
+        self.beyond as u64 + self.in_order as u64
     }
 
     /// A packet beyond a hole.
     pub const fn hold_beyond(&mut self, memory: u64) {
-        self.beyond += memory;
+        self.beyond = self.beyond.saturating_add(memory as u32);
     }
 
     /// `part` of the `whole` bytes beyond a hole are in order now. Returns their memory.
@@ -53,48 +53,53 @@ impl Buffers {
         let memory = if part >= whole {
             self.beyond
         } else {
-            (self.beyond as u128 * part as u128 / whole as u128) as u64
+            (self.beyond as u128 * part as u128 / whole as u128) as u32
         };
         self.beyond -= memory;
-        memory
+        memory as u64
     }
 
     /// A packet in order, which the application has not read, of `len` new bytes up to `end`.
     pub fn queue(&mut self, end: u64, len: u64, memory: u64, tail_room: u64) {
-        match self.packets.back_mut() {
-            Some((last, _)) if len <= self.tail_room => {
+        let unread = self.unread.get_or_insert_default();
+        match unread.packets.back_mut() {
+            Some((last, _)) if len <= unread.tail_room => {
                 *last = end;
-                self.tail_room -= len;
+                unread.tail_room -= len;
             }
             _ => {
-                self.packets.push_back((end, memory));
-                self.in_order += memory;
-                self.tail_room = tail_room;
+                unread.packets.push_back((end, memory as u32));
+                self.in_order = self.in_order.saturating_add(memory as u32);
+                unread.tail_room = tail_room;
             }
         }
     }
 
     /// Packets of `full` bytes from `start` to `end`, which had lain beyond a hole and take `memory`.
     pub fn queue_all(&mut self, start: u64, end: u64, memory: u64, full: u64) {
+        let unread = self.unread.get_or_insert_default();
         let (mut from, mut left) = (start, memory);
         while from < end {
             let to = (from + full.max(1)).min(end);
             let part = (u128::from(left) * u128::from(to - from) / u128::from(end - from)) as u64;
-            self.packets.push_back((to, part));
-            self.in_order += part;
+            unread.packets.push_back((to, part as u32));
+            self.in_order = self.in_order.saturating_add(part as u32);
             (from, left) = (to, left - part);
         }
-        self.tail_room = 0;
+        unread.tail_room = 0;
     }
 
     /// The application has read up to `offset`.
     pub fn read(&mut self, offset: u64) {
-        while let Some(&(end, memory)) = self.packets.front() {
+        let Some(unread) = &mut self.unread else {
+            return;
+        };
+        while let Some(&(end, memory)) = unread.packets.front() {
             if end > offset {
                 break;
             }
-            self.packets.pop_front();
-            self.in_order -= memory;
+            unread.packets.pop_front();
+            self.in_order = self.in_order.saturating_sub(memory);
         }
     }
 }
@@ -114,13 +119,7 @@ mod tests {
         buffers.read(2_895);
         assert_eq!(buffers.total(), 2_304);
         buffers.read(2_896);
-        assert_eq!(
-            buffers,
-            Buffers {
-                tail_room: 164,
-                ..Buffers::default()
-            }
-        );
+        assert_eq!(buffers.total(), 0);
     }
 
     #[test]
@@ -155,7 +154,6 @@ mod tests {
         buffers.read(2_000);
         assert_eq!(buffers.total(), 4_608);
         assert_eq!(buffers.release_beyond(1_000, 1_000), 2_304);
-        buffers.clear();
-        assert_eq!(buffers.total(), 0);
+        assert_eq!(buffers.total(), 2_304);
     }
 }

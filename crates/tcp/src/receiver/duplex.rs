@@ -105,9 +105,7 @@ impl Receiver {
             || self.unacknowledged() > 0
             || self.echo_marks
             || !self.sacks.is_empty()
-            || self
-                .window
-                .candidate(u64::from(self.rcv_mss), self.held_memory())
+            || u64::from(self.window.candidate(self.rcv_mss, self.held_memory()))
                 > self.window.remaining(self.rcv_nxt)
     }
 

@@ -48,7 +48,7 @@
 use units::Instant;
 
 use super::policy::ATO_MIN;
-use super::{Pending, Receiver, timestamp};
+use super::{Pending, Receiver, SMALLEST_TO_GROW, timestamp};
 use crate::AckPolicy;
 
 /// An ACK without SACK blocks and flags ([`crate::segment::AckSegment`] describes the fields).
@@ -120,7 +120,7 @@ impl Receiver {
         self.rcv_nxt += full;
         self.last_data = now;
         self.pending.scheduled = true;
-        if self.window.grow_by_full(full) {
+        if self.window.grow_by_full(len) {
             self.quick |= 1;
         }
         if self.acks_quickly() || self.unacknowledged() > full {
@@ -145,9 +145,7 @@ impl Receiver {
         if !self.pending.now || !self.is_clear || self.echo_marks {
             return None;
         }
-        let window = self
-            .window
-            .advertise(self.rcv_nxt, u64::from(self.rcv_mss), 0);
+        let window = self.window.advertise(self.rcv_nxt, self.rcv_mss, 0);
         if self.quick > 0 && self.pending.scheduled {
             self.use_quick_ack();
         }
@@ -177,7 +175,8 @@ impl Receiver {
         self.quiet_until = self.window.quiet_until();
         let full = u64::from(self.rcv_mss);
         let memory = self.window.memory_of(full, headers);
-        self.window.expect_full(full, memory);
+        let grows = self.rcv_mss >= SMALLEST_TO_GROW;
+        self.window.expect_full(full, memory, grows);
     }
 }
 

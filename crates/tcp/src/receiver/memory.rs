@@ -27,15 +27,15 @@ const PAGE: u64 = 4_096;
 /// The ratio of window to memory is in 256ths (`TCP_RMEM_TO_WIN_SCALE`).
 const RATIO_SHIFT: u32 = 8;
 /// `TCP_DEFAULT_SCALING_RATIO`.
-const FIRST_RATIO: u32 = 1 << (RATIO_SHIFT - 1);
+const FIRST_RATIO: u16 = 1 << (RATIO_SHIFT - 1);
 
 /// The size of the receive buffer, and what it is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
     /// Bytes of memory (`sk_rcvbuf`), and the most that autotuning may reach (`tcp_rmem[2]`).
-    size: u64,
-    most: u64,
-    ratio: u32,
+    size: u32,
+    most: u32,
+    ratio: u16,
     /// The ratio follows the segments.
     is_measured: bool,
     /// The memory of each packet; zero if it follows the packet's length.
@@ -43,10 +43,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// Sizes are at most 4 GiB.
     pub const fn new(size: u64, most: u64, is_measured: bool, per_packet: u32) -> Self {
         Self {
-            size,
-            most,
+            size: saturated(size),
+            most: saturated(most),
             ratio: FIRST_RATIO,
             is_measured,
             per_packet,
@@ -85,24 +86,24 @@ impl Memory {
 
     /// The window that `bytes` of memory are worth (`tcp_win_from_space`).
     #[inline]
-    pub const fn window_of(&self, bytes: u64) -> u64 {
-        (bytes * self.ratio as u64) >> RATIO_SHIFT
+    pub const fn window_of(&self, bytes: u64) -> u32 {
+        saturated((bytes * self.ratio as u64) >> RATIO_SHIFT)
     }
 
     /// The window of the whole buffer (`tcp_full_space`).
-    pub const fn window(&self) -> u64 {
-        self.window_of(self.size)
+    pub const fn window(&self) -> u32 {
+        self.window_of(self.size as u64)
     }
 
     /// The window of what `held` bytes of memory leave (`tcp_space`).
     #[inline]
-    pub const fn free(&self, held: u64) -> u64 {
-        self.window_of(self.size.saturating_sub(held))
+    pub const fn free(&self, held: u64) -> u32 {
+        self.window_of((self.size as u64).saturating_sub(held))
     }
 
     /// Half of the largest window (`__tcp_grow_window`).
-    pub const fn half_of_most(&self) -> u64 {
-        self.window_of(self.most) / 2
+    pub const fn half_of_most(&self) -> u32 {
+        self.window_of(self.most as u64) / 2
     }
 
     /// A segment larger than all before it has `len` bytes of payload in `memory`. Returns whether
@@ -113,7 +114,7 @@ impl Memory {
         }
         let before = self.ratio;
         let ratio = (len << RATIO_SHIFT) / memory;
-        self.ratio = if ratio == 0 { 1 } else { ratio as u32 };
+        self.ratio = if ratio == 0 { 1 } else { ratio as u16 };
         self.ratio != before
     }
 
@@ -124,11 +125,20 @@ impl Memory {
         let ratio = u64::from(self.ratio);
         let target = target.min(u64::MAX >> RATIO_SHIFT) << RATIO_SHIFT;
         // Spares the division where the size stays.
-        if self.size >= self.most || target < (self.size + 1) * ratio {
+        if self.size >= self.most || target < (u64::from(self.size) + 1) * ratio {
             return false;
         }
-        self.size = (target / ratio).min(self.most);
+        self.size = saturated(target / ratio).min(self.most);
         true
+    }
+}
+
+/// `bytes`, or as many as fit.
+const fn saturated(bytes: u64) -> u32 {
+    if bytes > u32::MAX as u64 {
+        u32::MAX
+    } else {
+        bytes as u32
     }
 }
 

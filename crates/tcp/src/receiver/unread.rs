@@ -133,7 +133,7 @@ impl Receiver {
         if self.window.is_crowded(held) {
             self.quick = 0;
         }
-        let candidate = self.window.candidate(u64::from(self.rcv_mss), held);
+        let candidate = self.window.candidate(self.rcv_mss, held);
         candidate >= self.window.advertised()
     }
 }

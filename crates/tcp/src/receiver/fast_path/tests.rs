@@ -200,7 +200,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Settings, and the size of a full segment.
 fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
     let mss =
-        prop_oneof![4 => Just(1448_u32), 1 => Just(536), 1 => Just(8948), 1 => 536_u32..9_000];
+        prop_oneof![4 => Just(1448_u32), 1 => 100_u32..600, 1 => Just(8948), 1 => 536_u32..9_000];
     let buffer = prop_oneof![
         2 => 1_u64..20_000,
         2 => 20_000_u64..1_000_000,
