@@ -119,6 +119,7 @@ const QUIC_LACKS: &[Lack] = &[
     lack("flow", "impatient", "QUIC acknowledges ranges of packets"),
     lack("flow", "mss", "packets have 1500 bytes"),
     lack("flow", "ack_policy", "each stack has its own policy"),
+    lack("flow", "truesize", "each stack has its own buffers"),
     lack("flow", "loss_detection", "each stack has its own"),
     lack("flow", "byte_counting", "each controller has its own"),
 ];
@@ -245,6 +246,11 @@ const LINUX_LACKS: &[Lack] = &[
         "the kernel chooses the window of its SYN-ACK",
     ),
     lack("flow", "mss", "the kernel derives its own from the device"),
+    lack(
+        "flow",
+        "truesize",
+        "the kernel's packets have their own memory",
+    ),
     lack(
         "flow",
         "tick",
