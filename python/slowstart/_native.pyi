@@ -18,6 +18,9 @@ class AlgorithmInfo(TypedDict):
     provenance: str
     """Its provenance: standard, Linux code, paper, or reconstruction."""
     options: list[OptionInfo]
+    needs: list[str]
+    """What it needs of its transport or of the path with default options: ``pacing``, ``routers``,
+    ``memory`` (of earlier connections), ``known-path`` (only a simulator knows it), and others."""
 
 class PathInfo(TypedDict):
     name: str

@@ -217,6 +217,9 @@ def test_every_kind_of_rule_reads_a_value_with_its_unit(tmp_path: Path) -> None:
         ('name = "slow"', 'name = "wired"', '15: "wired" is also the name of the case in line 3'),
         ("completes", "completed", "8: unknown key completed; did you mean completes?"),
         ('"1.5 s"', '"1.5 MB"', '11: completion_within: expected a value such as "1.5 s"'),
+        ('"1.5 s"', '"1e400 s"', '11: completion_within: expected a value such as "1.5 s"'),
+        ('"1.5 s"', "nan", '11: completion_within: expected a value such as "1.5 s"'),
+        ('"cubic+search"', '["reno", "reno+standard"]', "1: reno and reno+standard are the same"),
         ('"1.5 s"', "1.5", '11: completion_within: expected a value such as "1.5 s"'),
         ('["completion", "loss"]', '["exit"]', '12: not_worse: "exit" is not known'),
         ('"cubic+search"', '"cubic+serch"', "1: unknown start-up `serch`"),
@@ -265,7 +268,7 @@ def test_a_baseline_of_something_else_is_refused(
 
 
 def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
-    assert rules.suites() == ["suite/bbr-draft", "suite/startup"]
+    assert rules.suites() == ["suite/bbr-draft", "suite/stack-faults", "suite/startup"]
     out = tmp_path / "check.json"
     assert invoke(["check", "suite/startup", "-a", "cubic+oracle", "-q"]) == 0
     assert invoke(["check", "suite/bbr-draft", "--json", str(out), "-q"]) == 1
@@ -276,6 +279,23 @@ def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
     # A finding: over one minute BBRv3 loses a little more than BBR.LossThresh at a policer.
     assert (failed["case"], failed["rule"]) == ("17 a policer", "loss_at_most")
     assert 0.02 < failed["value"] < 0.021
+
+
+def test_known_faults_of_stacks_are_still_there(tmp_path: Path) -> None:
+    # If one passes, its stack was mended: then docs/reference/stack-faults.md must say so.
+    out = tmp_path / "check.json"
+    assert invoke(["check", "suite/stack-faults", "--json", str(out), "-q"]) == 1
+    found = {
+        (each["case"], each["stack"]): each["outcome"]
+        for each in json.loads(out.read_text())["rules"]
+    }
+    assert found == {
+        ("reassembly", "quinn"): "failed",
+        ("reassembly", "noq"): "failed",
+        ("handshake", "quinn"): "passed",
+        ("handshake", "noq"): "failed",
+    }
+    assert invoke(["check", "suite/stack-faults", "--stack", "simulated", "-a", "cubic", "-q"]) == 0
 
 
 def test_an_unknown_suite_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,7 +318,7 @@ def test_a_case_that_is_meant_for_a_stack_is_skipped_on_others(tmp_path: Path) -
 
 
 def test_it_needs_no_heavy_library(file: Path) -> None:
-    heavy = ("matplotlib", "polars", "pyarrow", "jinja2", "scipy", "pandas")
+    heavy = ("matplotlib", "polars", "pyarrow", "jinja2", "numpy", "scipy", "pandas")
     code = (
         f"import sys; from slowstart.commands import cli; cli.invoke(['check', {str(file)!r}]);"
         f"sys.stderr.write(' '.join(m for m in {heavy!r} if m in sys.modules))"

@@ -145,6 +145,11 @@ def test_the_registry_is_complete() -> None:
         assert part["source"]
         assert part["provenance"]
         assert all(option["help"] for option in part["options"])
+    needs = {part["name"]: part["needs"] for part in slowstart.algorithms()}
+    assert needs["cubic"] == []
+    assert [name for name in needs if "routers" in needs[name]] == ["quick-start", "rcp", "xcp"]
+    assert [name for name in needs if "memory" in needs[name]] == ["careful-resume", "stateful"]
+    assert [name for name in needs if "known-path" in needs[name]] == ["oracle"]
     assert {"wired", "ethernet", "geo", "leo", "lte", "wifi-strong", "wifi-weak"} <= {
         path["name"] for path in slowstart.paths()
     }

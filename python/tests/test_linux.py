@@ -7,6 +7,7 @@ or ``SLOWSTART_REQUIRE_ROOT_TESTS`` is set.
 from __future__ import annotations
 
 import json
+import platform
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ def test_a_comparison_on_the_kernel_has_the_same_document(
     document = json.loads(done.stdout)
     assert document["format"] == 2
     assert [each["stack"] for each in document["runs"]] == ["linux"] * 4
+    assert {each["stack_version"] for each in document["runs"]} == {platform.release()}
     assert [each["run"] for each in document["runs"]] == [0, 1, 0, 1]
     assert {row["runs"] for row in document["summary"]} == {2}
     for run in document["runs"]:

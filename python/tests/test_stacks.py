@@ -9,7 +9,7 @@ import polars
 import pytest
 
 import slowstart
-from slowstart import InputError, Scenario
+from slowstart import InputError, Scenario, studies
 from slowstart import stacks as stacks_module
 from slowstart._native import refusal, stacks
 from slowstart.commands.cli import invoke
@@ -241,3 +241,35 @@ def test_the_scorecard_asks_a_stack_what_it_supports() -> None:
     assert {each.algorithm for each in cells} == {None, "cubic+search"}
     assert refused["cubic+jump-start"].endswith(": cubic+jump-start needs it")
     assert "background traffic" in refused["the scenario web"]
+
+
+def test_the_study_of_stacks_runs_every_sender_over_every_path() -> None:
+    study = studies.load("stacks")
+    cells = study.experiments["matrix"].cells
+    assert len(cells) == 19 * 6
+    assert {cell.unavailable for cell in cells} == {None}
+    for cell in cells:
+        stack, algorithm = str(cell.labels["sender"]).split(", ")
+        assert cell.scenario is not None
+        assert cell.scenario.stack == stack
+        assert cell.scenario.own == (algorithm if algorithm.startswith("own:") else None)
+        (flow,) = cell.scenario.resolved["flows"]
+        assert flow["pacing"]
+
+
+def test_the_numbers_of_the_study_of_stacks(tmp_path: Path) -> None:
+    found = studies.load("stacks").run(tmp_path, quick=True, report=False)
+    by_name = {each.claim.name: each for each in found.verdicts}
+    # RFC 9002 halves the window, RFC 9438 leaves 0.7 of it; slow start counts bytes of datagrams.
+    for stack in ("quinn", "noq"):
+        for name, value in (("newreno", 0.5), ("cubic", 0.7)):
+            reduction = by_name[f"{stack}-{name}-reduction"]
+            assert reduction.word == "agrees"
+            assert reduction.estimate is not None
+            assert reduction.estimate.value == pytest.approx(value, abs=0.001)
+            growth = by_name[f"{stack}-{name}-growth"].estimate
+            assert growth is not None
+            assert growth.value == pytest.approx(1.025, abs=0.01)
+            assert by_name[f"{stack}-{name}-buffers"].word == "differs"
+    assert by_name["quinn-handshake"].word == "agrees"
+    assert by_name["noq-handshake"].word == "differs"

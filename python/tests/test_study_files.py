@@ -371,7 +371,7 @@ def test_the_first_table_is_that_of_headline_statements(command: Command, tmp_pa
     page = (tmp_path / "out" / "report.html").read_text()
     table = page.partition('class="headline"')[2].partition("</table>")[0]
     assert '<a href="#c"' in table
-    assert "for 1" in table  # what is published, beside what was found
+    assert "published 1<" in table  # beside what was found
     places = [page.index(each) for each in ("That it is so.", 'class="headline"', "data:image/")]
     assert places == sorted(places)
     shown = command("study", str(folder), "-o", str(tmp_path / "out"), "--runs", "1")

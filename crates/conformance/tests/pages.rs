@@ -1,6 +1,7 @@
 //! The pages of `docs/reference/algorithms`, generated from the code of each algorithm: its row in
 //! the registry, the head of its module, the congestion controls of the kernel that have it, and the
-//! conformance vectors named after it.
+//! conformance vectors named after it. The command of its example runs in
+//! `python/tests/test_algorithm_pages.py`, which also draws the figure.
 //!
 //! `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-conformance --test pages` writes them.
 
@@ -22,6 +23,52 @@ const KINDS: [(PartKind, &str); 4] = [
 
 const NOTE: &str = "<!-- Generated from the code by `SLOWSTART_SNAPSHOT=write cargo test -p \
                     slowstart-conformance --test pages`; edit the code instead. -->\n\n";
+
+/// Examples other than the usual one of the kind: the path, the specification, and the baseline.
+const EXAMPLES: [(&str, &str, &str, &str); 7] = [
+    (
+        "careful-resume",
+        "wired",
+        "cubic+careful-resume:saved_cwnd=400,saved_rtt=100ms",
+        "cubic+standard",
+    ),
+    (
+        "stateful",
+        "wired",
+        "cubic+stateful:rate=6000000,min_rtt=100ms",
+        "cubic+standard",
+    ),
+    (
+        "quick-start",
+        "scenarios/quick-start-path.toml",
+        "cubic+quick-start",
+        "cubic+standard",
+    ),
+    ("rcp", "scenarios/rcp-path.toml", "rcp", "cubic"),
+    ("xcp", "scenarios/xcp-path.toml", "xcp", "cubic"),
+    ("standard", "wired", "cubic+standard", "cubic+hystart"),
+    ("cubic", "wired", "cubic+standard", "reno+standard"),
+];
+
+/// The path of a part's example, the specification that has the part, and what stands beside it.
+fn example(part: &PartInfo) -> (&'static str, String, &'static str) {
+    let name = part.name;
+    if let Some((_, path, tested, beside)) = EXAMPLES.iter().find(|each| each.0 == name) {
+        return (path, (*tested).to_owned(), beside);
+    }
+    match part.kind {
+        PartKind::Startup => ("wired", format!("cubic+{name}"), "cubic+standard"),
+        // Losses after the overshoot of standard slow start show what these do.
+        PartKind::Avoidance => ("wired", format!("{name}+standard"), "cubic+standard"),
+        PartKind::Recovery if name == "prr" => (
+            "wired",
+            "cubic+standard+prr".to_owned(),
+            "cubic+standard+newreno",
+        ),
+        PartKind::Recovery => ("wired", format!("cubic+standard+{name}"), "cubic+standard"),
+        PartKind::Monolithic => ("wired", name.to_owned(), "cubic"),
+    }
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -177,6 +224,14 @@ fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
             let _ = writeln!(page, "| `{name}` | `{default}` | {help} |{there}");
         }
     }
+    let (path, tested, beside) = example(part);
+    let _ = write!(
+        page,
+        "\n## Example\n\n```sh\nslowstart compare {path} -a {beside} -a {tested} --size \"10 MB\"\n```\n\n\
+         ![The congestion windows of this command's flows over time](figures/{}.svg)\n\n\
+         The windows over time: {beside} in grey, {tested} in blue. A dot is the end of slow start.\n",
+        part.name
+    );
     page.push_str("\n## What it does\n\n");
     for (index, file) in files.iter().enumerate() {
         if index > 0 {
@@ -252,6 +307,7 @@ fn pages_match_the_code() {
     let there = std::fs::read_dir(&folder).map_or(Vec::new(), |files| {
         files
             .filter_map(|file| file.ok()?.file_name().into_string().ok())
+            .filter(|file| file != "figures")
             .collect()
     });
     let writes = std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|word| word == "write");

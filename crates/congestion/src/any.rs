@@ -17,6 +17,7 @@ pub use held::{CommonStartup, Held, Other, Waiting};
 pub use parse::{Algorithm, Chosen};
 pub use requirements::Requirements;
 
+use name::Name;
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -123,6 +124,20 @@ pub struct PartInfo {
 }
 
 impl PartInfo {
+    /// An algorithm with this part and its default options, whose other parts need nothing of the
+    /// transport.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        let mut name = Name::<64>::new();
+        name.push(match self.kind {
+            PartKind::Startup => "cubic+",
+            PartKind::Recovery => "cubic+standard+",
+            PartKind::Avoidance | PartKind::Monolithic => "",
+        });
+        name.push(self.name);
+        Algorithm::parse(name.as_str()).unwrap_or_default()
+    }
+
     /// The full path of its configuration type, such as `congestion::startup::fbe::FbeConfig`. Two
     /// parts may share a type.
     #[must_use]

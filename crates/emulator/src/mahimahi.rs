@@ -253,7 +253,7 @@ fn queue_name(config: &LinkConfig) -> String {
             vec![
                 format!("target={}", ms(fq.codel().target)),
                 format!("interval={}", ms(fq.codel().interval)),
-                format!("quantum={}", fq.quantum),
+                format!("quantum={}", fq.quantum.get()),
                 format!("flows={}", fq.flows),
             ],
         ),

@@ -135,6 +135,8 @@ fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("source", part.source)?;
         entry.set_item("provenance", part.provenance)?;
         entry.set_item("options", options)?;
+        let needs: Vec<&str> = part.algorithm().needs().words().collect();
+        entry.set_item("needs", needs)?;
         list.append(entry)?;
     }
     Ok(list)

@@ -93,6 +93,21 @@ const QUIC_APPLICATION: &[Held] = &[
 ];
 
 const QUIC_LACKS: &[Lack] = &[
+    lack("scenario", "network", QUIC_PATH),
+    lack("scenario", "node", QUIC_PATH),
+    lack("scenario", "link", QUIC_PATH),
+    lack("scenario", "hosts", QUIC_PATH),
+    lack("path", "router", QUIC_PATH),
+    lack(
+        "path",
+        "router_support",
+        "QUIC carries nothing for the routers of the path",
+    ),
+    lack(
+        "scenario",
+        "traffic",
+        "background traffic is available with the simulated TCP only",
+    ),
     lack(
         "application",
         "pause",
@@ -104,9 +119,12 @@ const QUIC_LACKS: &[Lack] = &[
     lack("flow", "impatient", "QUIC acknowledges ranges of packets"),
     lack("flow", "mss", "packets have 1500 bytes"),
     lack("flow", "ack_policy", "each stack has its own policy"),
+    lack("flow", "truesize", "each stack has its own buffers"),
     lack("flow", "loss_detection", "each stack has its own"),
     lack("flow", "byte_counting", "each controller has its own"),
 ];
+
+const QUIC_PATH: &str = "QUIC stacks run over one link in each direction";
 
 /// Why an emulated path lacks a key.
 const EMULATED_LACKS: &[Lack] = &[
@@ -228,6 +246,11 @@ const LINUX_LACKS: &[Lack] = &[
         "the kernel chooses the window of its SYN-ACK",
     ),
     lack("flow", "mss", "the kernel derives its own from the device"),
+    lack(
+        "flow",
+        "truesize",
+        "the kernel's packets have their own memory",
+    ),
     lack(
         "flow",
         "tick",

@@ -17,7 +17,8 @@ pub struct Stack {
     /// The tables of which the stack knows only some keys, by their names. Of a table that is not
     /// listed it supports all keys, if it supports the key that holds the table.
     pub tables: &'static [(&'static str, &'static [Held])],
-    /// Reasons why it lacks a key. A key without a reason is available in simulations only.
+    /// Reasons why it lacks a key. A key without a reason is available with
+    /// the simulated TCP only.
     pub lacks: &'static [Lack],
 }
 
@@ -98,6 +99,8 @@ impl Stack {
     pub fn reason(&self, table: &str, key: &str) -> &'static str {
         let is_it = |lack: &&Lack| lack.table == table && lack.key == key;
         let lack = self.lacks.iter().find(is_it);
-        lack.map_or("it is available in simulations only", |lack| lack.reason)
+        lack.map_or("it is available with the simulated TCP only", |lack| {
+            lack.reason
+        })
     }
 }

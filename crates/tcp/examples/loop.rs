@@ -68,6 +68,9 @@ fn main() {
     let mut receiver = Receiver::new(ReceiverConfig {
         receive_buffer: Bytes::new(1 << 30),
         initial_window: Bytes::new(1 << 30),
+        mss: 1448,
+        merged: 1448,
+        truesize: 0,
         autotuning: Autotuning::Off,
         ack_policy: AckPolicy::Delayed,
         sack: true,

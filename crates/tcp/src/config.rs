@@ -63,10 +63,19 @@ words!(LossDetection: "rack" => Rack, "fack" => Fack);
 /// The receiving side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// Largest receive buffer that autotuning may reach (`tcp_rmem[2]`), in bytes of window.
+    /// Largest receive buffer that autotuning may reach (`tcp_rmem[2]`), in bytes of window with
+    /// segments of 1,448 bytes: 5/8 of its memory.
     pub receive_buffer: Bytes,
-    /// Window of the SYN-ACK.
+    /// Largest window of the SYN-ACK, which is a multiple of `mss`. Twice as much memory is there at
+    /// first (`tcp_rmem[1]`).
     pub initial_window: Bytes,
+    /// The payload of the largest segment that the host advertises.
+    pub mss: u32,
+    /// A longer packet than this is one that a driver merged (GRO) of segments of this size.
+    pub merged: u32,
+    /// Memory that each packet takes, whatever its length (`truesize`). Zero: what the packets of a
+    /// TUN device or a virtual link take, which follows their length.
+    pub truesize: u32,
     /// How the buffer grows with received data. In each mode, the advertised window opens from
     /// `initial_window` with each segment that arrives, as far as the buffer permits.
     pub autotuning: Autotuning,

@@ -24,14 +24,14 @@
 //!   retransmits the SYN and gets an answer.
 //! - In a one-way transfer, the FIN is acknowledged at once: the application closes its side, and
 //!   Linux's FIN carries the acknowledgment.
-//! - Two consecutive small segments of the same size do not lower the segment size by which ACKs
-//!   are delayed (`tcp_measure_rcv_mss`).
 //! - In a one-way transfer, the receiver's smoothed RTT is the time from its only SYN-ACK to the
 //!   first data. Linux measures to the third segment of the handshake, as here if there is one.
 
+mod buffers;
 mod duplex;
 mod echo;
 mod fast_path;
+mod memory;
 mod misbehavior;
 mod policy;
 mod sack_list;
@@ -50,6 +50,7 @@ use crate::range_set::RangeSet;
 use crate::rtt::{RTO_INITIAL, RTO_MIN, RttEstimator, back_off};
 use crate::segment::{AckSegment, DataSegment, MAX_SACK_BLOCKS, SACK_BLOCKS_WITH_TIMESTAMPS};
 use crate::{AckPolicy, ReceiverConfig, Tick};
+use buffers::Buffers;
 use echo::Echo;
 pub use fast_path::PlainAck;
 use misbehavior::Aside;
@@ -61,6 +62,11 @@ use window::ReceiveWindow;
 
 /// `TCP_MSS_DEFAULT`: the segment size assumed before the first segment (RFC 9293 section 3.7.1).
 const MSS_DEFAULT: u32 = 536;
+/// `TCP_MIN_MSS`.
+const MSS_MIN: u32 = 88;
+/// Bytes of the IPv4 and TCP headers, and of the timestamps option with its padding.
+const HEADERS: u64 = 40;
+const TIMESTAMPS: u64 = 12;
 /// Segments smaller than this do not grow the window (`tcp_event_data_recv`).
 const SMALLEST_TO_GROW: u32 = 128;
 /// Compression stops beyond this number of SACK blocks (`TCP_SACK_BLOCKS_EXPECTED`).
@@ -119,8 +125,11 @@ pub struct Receiver {
     quick: u32,
     /// All bits, or none in interactive mode, in which quick ACKs wait (`icsk_ack.pingpong`).
     quick_mask: u32,
-    /// Largest segment seen (`icsk_ack.rcv_mss`).
+    /// Segment size by which ACKs are delayed (`icsk_ack.rcv_mss`), the size of the segments that a
+    /// driver merges, and the size of a small segment that may lower the first (`last_seg_size`).
     rcv_mss: u32,
+    merged: u32,
+    last_small: u32,
     /// Delayed-ACK timeout (`icsk_ack.ato`); zero before the first data.
     ato: Duration,
     last_data: Instant,
@@ -138,6 +147,7 @@ pub struct Receiver {
     /// RFC 3168: echo marks until the sender reports a reduction (`TCP_ECN_DEMAND_CWR`).
     echo_marks: bool,
     beyond: RangeSet,
+    buffers: Buffers,
     sacks: SackList,
     /// From the handshake; it bounds the delayed ACK.
     rtt: RttEstimator,
@@ -173,11 +183,8 @@ impl Receiver {
     /// A receiver that waits for a SYN (or for data, if a test omits the handshake).
     #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {
-        let window = ReceiveWindow::new(
-            config.receive_buffer.get(),
-            config.initial_window.get(),
-            config.autotuning,
-        );
+        let window = ReceiveWindow::new(&config);
+        let half = window.advertised() / 2;
         Self {
             policy: config.ack_policy,
             tick: config.tick,
@@ -188,7 +195,9 @@ impl Receiver {
             pending: Pending::default(),
             quick: 0,
             quick_mask: u32::MAX,
-            rcv_mss: MSS_DEFAULT,
+            rcv_mss: MSS_DEFAULT.min(config.mss).min(half).max(MSS_MIN),
+            merged: config.merged,
+            last_small: 0,
             ato: Duration::ZERO,
             last_data: Instant::ZERO,
             delayed_ack_at: Instant::MAX,
@@ -200,6 +209,7 @@ impl Receiver {
             ts_recent: 0,
             echo_marks: false,
             beyond: RangeSet::new(),
+            buffers: Buffers::default(),
             sacks: SackList::default(),
             rtt: RttEstimator::new(RTO_MIN),
             syn_ack_sent: None,
@@ -243,7 +253,25 @@ impl Receiver {
         &self.stats
     }
 
-    /// Bytes that the buffer can hold at present.
+    /// The window that the last ACK advertised, or that the first one will.
+    #[must_use]
+    pub const fn window(&self) -> u32 {
+        self.window.advertised()
+    }
+
+    /// The size of the peer's segments, by which ACKs are delayed (`tcpi_rcv_mss`).
+    #[must_use]
+    pub const fn segment_size(&self) -> u32 {
+        self.rcv_mss
+    }
+
+    /// The shift of the window scale option of this host.
+    #[must_use]
+    pub const fn window_shift(&self) -> u8 {
+        self.window.shift() as u8
+    }
+
+    /// Bytes of full segments that the buffer can hold at present.
     #[must_use]
     pub const fn buffer_space(&self) -> Bytes {
         Bytes::new(self.window.space())
@@ -328,14 +356,12 @@ impl Receiver {
             self.conceal_hole(start);
         }
         let is_in_order = start <= self.rcv_nxt && end > self.rcv_nxt;
-        if is_in_order && self.is_full() && segment.len > 0 {
+        if end <= self.rcv_nxt {
+            self.refuse_duplicate(segment);
+        } else if self.is_beyond_window(start, start + u64::from(segment.len)) {
             self.refuse_beyond_window();
         } else if is_in_order {
             self.take_in_order(now, segment, ecn_ce);
-        } else if end <= self.rcv_nxt {
-            self.refuse_duplicate(segment);
-        } else if start > self.rcv_nxt + self.window.remaining(self.rcv_nxt) {
-            self.refuse_beyond_window();
         } else {
             self.take_out_of_order(now, segment, ecn_ce);
         }
@@ -347,7 +373,7 @@ impl Receiver {
             self.pending.now = true;
         }
         if is_in_order {
-            self.look_ahead();
+            self.look_ahead(headers(segment));
         }
         if self.aside.is_some() {
             self.follow_scheme(now, is_in_order);
@@ -369,7 +395,7 @@ impl Receiver {
             self.on_data_received(now, segment, ecn_ce);
         }
         if !self.beyond.is_empty() {
-            self.take_what_follows();
+            self.take_what_follows(end);
         }
         if self.sacks.remembered() > 0 {
             self.sacks.acknowledge(self.rcv_nxt);
@@ -381,14 +407,14 @@ impl Receiver {
         if self.reads_at_once() {
             // The application reads (`tcp_recvmsg`), after which an ACK may be due.
             let behind = self.rcv_nxt - end;
-            self.window
-                .on_read(now, end, behind, u64::from(self.rcv_mss));
+            self.window.on_read(now, end, behind);
             self.decide_after_read();
         }
     }
 
-    /// `tcp_ofo_queue`: held data that is in order after this segment.
-    fn take_what_follows(&mut self) {
+    /// `tcp_ofo_queue`: held data that is in order after this segment, which ends at `end`.
+    fn take_what_follows(&mut self, end: u64) {
+        let whole = self.beyond.total();
         while let Some((from, to)) = self.beyond.first() {
             if from > self.rcv_nxt {
                 break;
@@ -398,6 +424,13 @@ impl Receiver {
             }
             self.rcv_nxt = self.rcv_nxt.max(to);
             self.beyond.remove_below(to);
+        }
+        let memory = self
+            .buffers
+            .release_beyond(whole - self.beyond.total(), whole);
+        if !self.reads_at_once() {
+            let full = u64::from(self.rcv_mss);
+            self.buffers.queue_all(end, self.rcv_nxt, memory, full);
         }
         // RFC5681-3.2b
         // RFC 5681 section 4.2: an immediate ACK when the gap is filled.
@@ -417,10 +450,15 @@ impl Receiver {
         self.pending.now = true;
     }
 
-    /// `tcp_data_queue`: the window does not hold the segment.
+    /// `tcp_sequence`: the segment begins beyond the window, or ends there while data is unread.
+    fn is_beyond_window(&self, start: u64, end: u64) -> bool {
+        let edge = self.rcv_nxt + self.window.remaining(self.rcv_nxt);
+        start > edge || end > edge && self.unread() > 0
+    }
+
+    /// The window does not hold the segment (`tcp_validate_incoming`).
     fn refuse_beyond_window(&mut self) {
         self.stats.out_of_window += 1;
-        self.enter_quick_acks(QUICK_ACKS);
         self.pending.now = true;
     }
 
@@ -431,6 +469,8 @@ impl Receiver {
         if ecn_ce {
             self.on_mark();
         }
+        let memory = self.memory_of(segment);
+        self.measure_segment(segment, memory);
         self.pending.scheduled = true;
         // The parts already received: below, within and above the new data.
         let mut covered = start;
@@ -460,10 +500,12 @@ impl Receiver {
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
-        if self.sack {
-            // Without SACK the window must not grow: an ACK that opens it is not a duplicate.
-            let already_held = self.held().saturating_sub(end - start);
-            self.grow_window(segment.len, already_held);
+        if new > 0 {
+            if self.sack {
+                // Without SACK the window must not grow: an ACK that opens it is not a duplicate.
+                self.grow_window(segment.len, memory, self.held_memory());
+            }
+            self.buffers.hold_beyond(memory);
         }
         self.window
             .grow_for_out_of_order(span(&self.beyond, self.rcv_nxt));
@@ -473,14 +515,9 @@ impl Receiver {
     /// `tcp_event_data_recv`.
     fn on_data_received(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
         self.pending.scheduled = true;
-        let is_full = segment.len >= self.rcv_mss;
-        if is_full {
-            self.rcv_mss = segment.len;
-            self.pending.pushed |= segment.psh;
-        } else {
-            self.pending.pushed_twice |= self.pending.pushed;
-            self.pending.pushed = true;
-        }
+        let is_full = self.counted_size(segment) >= self.rcv_mss;
+        let memory = self.memory_of(segment);
+        self.measure_segment(segment, memory);
         self.window.measure_by_window(now, self.rcv_nxt);
         if self.ato.is_zero() {
             self.on_first_data(now);
@@ -495,8 +532,50 @@ impl Receiver {
             self.on_mark();
         }
         // The segment itself occupies the buffer until the application reads it.
-        let held = self.beyond.total() + self.unread().max(u64::from(segment.len));
-        self.grow_window(segment.len, held);
+        let own = if self.reads_at_once() {
+            memory
+        } else {
+            self.queue_unread(segment, memory);
+            0
+        };
+        if segment.len >= SMALLEST_TO_GROW {
+            self.grow_window(segment.len, memory, self.held_memory() + own);
+        }
+    }
+
+    /// What `segment` counts for where segments are counted (`gso_size`).
+    fn counted_size(&self, segment: &DataSegment) -> u32 {
+        segment.len.min(self.merged)
+    }
+
+    /// `tcp_measure_rcv_mss`: the size of the peer's segments, and whether the application should be
+    /// awaited.
+    fn measure_segment(&mut self, segment: &DataSegment, memory: u64) {
+        let last = core::mem::take(&mut self.last_small);
+        let len = self.counted_size(segment);
+        if len >= self.rcv_mss {
+            if len != self.rcv_mss {
+                self.window.observe(u64::from(segment.len), memory);
+            }
+            self.rcv_mss = len.min(self.window.mss());
+            self.pending.pushed |= segment.psh;
+            return;
+        }
+        // Without a push, a peer sends full segments.
+        let least = if segment.psh || segment.fin {
+            MSS_DEFAULT.saturating_sub((headers(segment) - HEADERS) as u32)
+        } else {
+            MSS_MIN.saturating_sub((headers(segment) - HEADERS) as u32)
+        };
+        if len >= least {
+            self.last_small = len;
+            if len == last {
+                self.rcv_mss = len;
+                return;
+            }
+        }
+        self.pending.pushed_twice |= self.pending.pushed;
+        self.pending.pushed = true;
     }
 
     fn on_first_data(&mut self, now: Instant) {
@@ -507,12 +586,9 @@ impl Receiver {
         self.ato = ATO_MIN;
     }
 
-    fn grow_window(&mut self, len: u32, held: u64) {
-        if len >= SMALLEST_TO_GROW
-            && self
-                .window
-                .grow(u64::from(len), u64::from(self.rcv_mss), held)
-        {
+    /// `tcp_grow_window`.
+    fn grow_window(&mut self, len: u32, memory: u64, held: u64) {
+        if self.window.grow(len, memory, self.rcv_mss, held) {
             self.quick |= 1;
         }
     }
@@ -553,13 +629,11 @@ impl Receiver {
 
     /// `tcp_send_ack`, `tcp_select_window` and `tcp_event_ack_sent`.
     fn make_ack(&mut self, now: Instant) -> AckSegment {
-        let held = self.held();
+        let held = self.held_memory();
         if self.window.is_crowded(held) {
             self.quick = 0;
         }
-        let window = self
-            .window
-            .advertise(self.rcv_nxt, u64::from(self.rcv_mss), held);
+        let window = self.window.advertise(self.rcv_nxt, self.rcv_mss, held);
         if self.quick > 0 && self.pending.scheduled {
             self.use_quick_ack();
         }
@@ -622,6 +696,15 @@ impl Receiver {
 /// that there is no timestamp.
 const fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
+}
+
+/// The headers of `segment`.
+const fn headers(segment: &DataSegment) -> u64 {
+    if segment.ts_val == 0 {
+        HEADERS
+    } else {
+        HEADERS + TIMESTAMPS
+    }
 }
 
 /// The distance from `rcv_nxt` to the end of the last out-of-order data.

@@ -40,6 +40,9 @@ fn receiver_config(buffer: u64, autotuning: Autotuning) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: Bytes::new(buffer),
         initial_window: Bytes::new(buffer.min(65_535)),
+        mss: MSS as u32,
+        merged: MSS as u32,
+        truesize: 0,
         autotuning,
         ack_policy: AckPolicy::Delayed,
         sack: true,
@@ -190,6 +193,10 @@ struct Path {
     pause: Duration,
     /// The highest right edge of the window, which no ACK may retract.
     edge: u64,
+    /// ACKs sent, the largest space of the buffer, and what of it a full segment takes.
+    acks: u64,
+    space: u64,
+    worth: u64,
 }
 
 impl Path {
@@ -217,13 +224,21 @@ impl Path {
             let edge = ack.ack + u64::from(ack.window);
             assert!(ack.syn || edge >= self.edge, "the right edge moves left");
             self.edge = edge;
+            self.acks += 1;
             self.put((None, Some(ack)));
         }
-        let space = self.receiver.buffer_space();
+        self.space = self.space.max(self.receiver.buffer_space().get());
         let (read, received) = (self.receiver.delivered(), self.receiver.received());
-        assert!(received <= read + space, "the buffer overflows");
         // One more for the FIN.
-        assert!(self.edge <= (read + space).get() + 1, "so does the window");
+        assert!(received.get() <= self.edge + 1, "data beyond the window");
+        // A packet of 2,304 bytes of memory holds at most 1,612 bytes of payload: a full segment, and
+        // small ones that are copied behind it. Each ACK may round the edge up.
+        let unit = 1 << self.receiver.window_shift();
+        let most = self.space * 1_612 / self.worth + self.acks * (unit - 1);
+        assert!(
+            self.edge <= read.get() + most + 1,
+            "the window exceeds the buffer"
+        );
         assert!(self.sender.is_consistent());
     }
 
@@ -261,6 +276,11 @@ impl Path {
 }
 
 fn path(config: SenderConfig, receiver: ReceiverConfig) -> Path {
+    // 160 or 128 of 256 bytes of memory are window.
+    let worth = match receiver.autotuning {
+        Autotuning::Linux54 => 1_152,
+        _ => 1_440,
+    };
     let mut receiver = Receiver::new(receiver);
     receiver.hold();
     Path {
@@ -276,6 +296,9 @@ fn path(config: SenderConfig, receiver: ReceiverConfig) -> Path {
         most: u64::MAX,
         pause: Duration::ZERO,
         edge: 0,
+        acks: 0,
+        space: 0,
+        worth,
     }
 }
 
@@ -300,11 +323,13 @@ fn a_sender_probes_a_closed_window_and_resumes() {
     assert_eq!(path.receiver.received(), Bytes::new(10 * MSS));
     assert_eq!(path.sender.snd_nxt(), 10 * MSS);
     assert_eq!(path.sender.segments_out(), 0);
-    // The ACK of the last five segments waits 40 ms for the timer, and closes the window at 240 ms.
-    // Its sample of 140 ms raises the smoothed RTT to 105 ms and the RTO to 305 ms. The first probe
-    // waits one RTO, and each later one twice as long, counted from the answer after 100 ms.
-    assert_eq!(path.sender.rto(), Duration::from_millis(305));
-    assert_eq!(probes, [240 + 305, 645 + 610, 1_355 + 1_220, 2_675 + 2_440]);
+    // Four fifths of the buffer, eight segments, are offered at first, and the first ACKs offer the
+    // rest. The ACK of segments 5 to 8 waits 40 ms for the timer, that of the last two 60 ms (half
+    // of the doubled ATO, and 20 ms), and closes the window at 360 ms. The samples of 140 and 160 ms
+    // raise the smoothed RTT to 111.875 ms, and the RTO to 311.875 ms. The first probe waits one
+    // RTO, and each later one twice as long, counted from the answer after 100 ms.
+    assert_eq!(path.sender.rto(), Duration::from_micros(311_875));
+    assert_eq!(probes, [671, 1_395, 2_743, 5_338]);
     while !path.sender.is_complete() {
         assert!(path.step());
     }

@@ -45,12 +45,15 @@ const VALUES: &[&str] = &[
 ];
 
 fn of(part: &'static PartInfo, option: &'static OptionInfo) -> Vec<Changed> {
-    let named = |text: &str| match part.kind {
-        PartKind::Startup => format!("cubic+{}{text}", part.name),
-        PartKind::Recovery => format!("cubic+standard+{}{text}", part.name),
-        PartKind::Avoidance | PartKind::Monolithic => format!("{}{text}", part.name),
+    let plain = part.algorithm();
+    let named = |value: &str| {
+        let base = match part.kind {
+            PartKind::Startup => "cubic+",
+            PartKind::Recovery => "cubic+standard+",
+            PartKind::Avoidance | PartKind::Monolithic => "",
+        };
+        format!("{base}{}:{}={value}", part.name, option.name)
     };
-    let plain = Algorithm::parse(&named("")).expect(part.name);
     let is_between = |sign: char| !sign.is_ascii_alphanumeric() && !"-_.".contains(sign);
     let words = option.help.split(is_between);
     let mut values: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -59,7 +62,7 @@ fn of(part: &'static PartInfo, option: &'static OptionInfo) -> Vec<Changed> {
     values.dedup();
     let parsed = values
         .iter()
-        .filter_map(|value| Algorithm::parse(&named(&format!(":{}={value}", option.name))).ok());
+        .filter_map(|value| Algorithm::parse(&named(value)).ok());
     parsed
         .filter(|changed| *changed != plain)
         .map(|changed| Changed {

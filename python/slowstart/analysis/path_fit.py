@@ -37,8 +37,8 @@ _KEPT, _FARTHER = 5, 0.15
 _AVOIDANCE = "cubic"
 _KNOWN = "slowstart.analysis.known_window:KnownWindow:cwnd="
 _VANTAGES = ("sender", "receiver", "middle")
-# What a start-up of ours cannot do on a path without routers that help, or without a past.
-_NOT_ASKED = {"oracle", "quick-start", "careful-resume", "stateful"}
+# Needs that a path without explicit router support and an earlier connection does not meet.
+_UNMET = {"known-path", "routers", "memory"}
 
 
 @dataclass(frozen=True)
@@ -310,9 +310,9 @@ class Answer:
 
 
 def start_ups() -> list[str]:
-    """Every start-up of slowstart that needs no help from routers or from the past, with CUBIC."""
-    names = [each["name"] for each in algorithms() if each["kind"] == "start-up"]
-    return [f"cubic+{name}" for name in names if name not in _NOT_ASKED]
+    """Every start-up that needs neither routers nor an earlier connection, with CUBIC."""
+    found = [each for each in algorithms() if each["kind"] == "start-up"]
+    return [f"cubic+{each['name']}" for each in found if _UNMET.isdisjoint(each["needs"])]
 
 
 def stand_in(algorithm: str, replay: dict[str, Any]) -> str:

@@ -129,9 +129,12 @@ def load(name: str, instead: Override) -> Suite:
 
 
 def _check_algorithms(given: Sequence[str]) -> None:
-    for name in split(given)[0]:
-        if not stacks.is_own(name):
-            canonical(name)
+    seen: dict[str, str] = {}
+    for name, label in zip(*split(given), strict=True):
+        shown = label or (name if stacks.is_own(name) else canonical(name))
+        if shown in seen:
+            raise InputError(f"{seen[shown]} and {name} are the same algorithm: name it once")
+        seen[shown] = name
 
 
 def _cases(root: Node, instead: Override) -> Iterator[Case]:
@@ -269,7 +272,7 @@ def _limit(node: Node, key: str) -> Rule:
         found.base == unit or (unit in ("packets", "B") and found.base.lower() == "bdp")
         or (unit == "1" and found.unit == "")
     )  # fmt: skip
-    if found is None or not fits or found.value < 0:
+    if found is None or not fits or not 0 <= found.value < math.inf:
         raise node.refuse(f"{key}: expected a value such as {_EXAMPLES[unit]}", key)
     base = "bdp" if found.base.lower() == "bdp" else unit
     shown = quantities.written(found.number, found.unit)

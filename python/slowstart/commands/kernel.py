@@ -50,6 +50,7 @@ def status(algorithms: Sequence[str], *, as_json: bool) -> None:
     for need in document["needs"]:
         needs.add_row(need["what"], need["found"], need["missing"] or "-")
     controls = Table("name", "loaded", "algorithm", "options", "description", box=box.SIMPLE_HEAD)
+    controls.columns[2].overflow = "fold"
     for control in document["controls"]:
         loaded = "yes" if control["loaded"] else "no"
         options = ", ".join(control["options"])

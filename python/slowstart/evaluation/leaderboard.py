@@ -9,14 +9,12 @@ from slowstart._native import algorithms
 from slowstart._version import __version__
 from slowstart.evaluation import words
 from slowstart.evaluation.jobs import canonical
-from slowstart.evaluation.table import ASKING
 
 if TYPE_CHECKING:
     from slowstart.evaluation.scores import Reader, Value
     from slowstart.evaluation.table import Row, Table
 
-_NEED_HISTORY = ("careful-resume", "stateful")
-_NEEDS_SIMULATOR = ("oracle",)
+_MARKS = {"routers": " (1)", "memory": " (2)", "known-path": " (3)"}
 _NOTES = """\
 Values are medians over runs, small numbers their 95 % intervals (below six runs the range of the \
 runs). Fractions have Wilson's interval. A dash: no transfer has such a value, because none has a \
@@ -146,9 +144,8 @@ def markdown(table: Table, reader: Reader, command: str, *, quick: bool) -> str:
 
 
 def _mark(name: str) -> str:
-    if name in ASKING:
-        return " (1)"
-    return " (2)" if name in _NEED_HISTORY else " (3)" if name in _NEEDS_SIMULATOR else ""
+    needs = next((each["needs"] for each in algorithms() if each["name"] == name), [])
+    return next((mark for need, mark in _MARKS.items() if need in needs), "")
 
 
 def _notes(table: Table, heads: list[Row], partial: Value | None, *, quick: bool) -> list[str]:

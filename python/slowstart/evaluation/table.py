@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slowstart._native import algorithms
 from slowstart.evaluation.measures import MEASURES
 from slowstart.studies.files import Node, Scalar, nearest
 from slowstart.studies.grid import Axis, Repetitions, read_axes
@@ -18,7 +19,7 @@ FOLDER = Path(__file__).parent
 ALGORITHM = "$ALGORITHM"
 ROUTERS = "$ROUTER"
 """Stands for the protocol by which the evaluated algorithm asks routers."""
-ASKING = ("quick-start", "rcp", "xcp")
+ASKING = tuple(each["name"] for each in algorithms() if "routers" in each["needs"])
 """The start-ups and congestion controls that ask routers, which are also the words of
 ``router_support``."""
 ORACLE, REFERENCE = "oracle", "cubic+oracle"

@@ -47,7 +47,8 @@ def cells(row: Row) -> tuple[str, ...]:
         _spread(row),
         (
             f"{percent(abs(worst.error))}: {worst.case.name} "
-            f"({_number(worst.simulated)} for {_number(worst.kernel)} {worst.quantity.unit})"
+            f"(simulated {_number(worst.simulated)}, kernel {_number(worst.kernel)} "
+            f"{worst.quantity.unit})"
         ),
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import textwrap
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
@@ -346,13 +345,20 @@ def thin(time: Series, values: Series) -> tuple[Series, Series]:
     """Keeps the minimum and maximum of each part of a long series, so that spikes stay visible."""
     if len(time) <= _VERTICES:
         return time, values
-    edges = np.linspace(0, len(time), _VERTICES // 2 + 1).astype(int)
-    keep = [0, len(time) - 1]
-    for low, high in pairwise(edges):
-        part = values[low:high]
-        if len(part) and not np.all(np.isnan(part)):
-            keep += [low + int(np.nanargmin(part)), low + int(np.nanargmax(part))]
-    chosen = np.unique(keep)
+    starts = np.linspace(0, len(time), _VERTICES // 2 + 1).astype(int)[:-1]
+    part = np.repeat(np.arange(len(starts)), np.diff([*starts, len(time)]))
+    chosen = np.zeros(len(time), dtype=bool)
+    chosen[[0, -1]] = True
+    # NaN is neither the least nor the most of a part, and a part of NaN alone has no vertex.
+    known = ~np.isnan(values)
+    for reduce, filled in (
+        (np.minimum, np.where(known, values, np.inf)),
+        (np.maximum, np.where(known, values, -np.inf)),
+    ):
+        extreme = reduce.reduceat(filled, starts)[part]
+        places = np.flatnonzero(known & (filled == extreme))
+        # The first of equal ones in each part.
+        chosen[places[np.unique(part[places], return_index=True)[1]]] = True
     return time[chosen], values[chosen]
 
 

@@ -94,6 +94,7 @@ def of_run(scenario: Scenario, run: int) -> list[Series]:
     Raises:
         RunError: The run failed.
     """
+    need_report("a run of a QUIC stack")
     import polars as pl
 
     result = running.run(scenario, runs=run + 1, traces=True)

@@ -96,9 +96,9 @@ def numbers(verdict: Verdict) -> str:
         low, high = plain(verdict.low, 3), plain(verdict.high, 3)
         here = here if low == high else f"{low} to {high}"
     if claim.published is not None:
-        return f"{here}{unit} for {plain(claim.published, 3)}"
+        return f"found {here}{unit}, published {plain(claim.published, 3)}"
     band = "-" if claim.expected is None else claim.expected.words("", lambda x: plain(x, 3))
-    return f"{here}{unit}, claimed {band}"
+    return f"found {here}{unit}, claimed {band}"
 
 
 # --- the claims beside a figure ------------------------------------------------------------------

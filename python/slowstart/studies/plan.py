@@ -429,7 +429,7 @@ def _missing(tree: dict[str, Any]) -> str | None:
     flows = tree.get("flow")
     for flow in flows if isinstance(flows, list) else []:
         algorithm = _below(flow, "algorithm")
-        if not isinstance(algorithm, str):
+        if not isinstance(algorithm, str) or stacks.is_own(algorithm):
             continue
         try:
             Scenario.compare(

@@ -98,7 +98,7 @@ def _show_fitted(out: Console, findings: Findings) -> None:
         for verdict in headline.predicted(
             calibration, findings.verdicts, study.experiments, findings.stacks[0]
         ):
-            words = f"{verdict.claim.words} Here {headline.numbers(verdict)}"
+            words = f"{verdict.claim.words} {headline.numbers(verdict).capitalize()}"
             line = Text.assemble(
                 "  predicted  ", words, ": ", (verdict.word, _STYLES[verdict.word])
             )

@@ -29,6 +29,8 @@ pub struct Simulated {
     settings: Settings,
     algorithm: Algorithm,
     receive_buffer: Option<u32>,
+    /// The segments of which the peer's longer packets were merged.
+    merged: Option<u16>,
     is_prompt: bool,
     written: u64,
     is_closed: bool,
@@ -72,13 +74,14 @@ impl Simulated {
             None => named(settings.get("tcp_congestion_control").unwrap_or("cubic"))?,
         };
         let config = Self::sender_config(&settings, &algorithm, &Peer::default(), tick);
-        let receiver = Self::receiver_config(&settings, None, true, tick);
+        let receiver = Self::receiver_config(&settings, None, script.mss, tick);
         Ok(Self {
             now: Instant::ZERO,
             tick,
             settings,
             algorithm,
             receive_buffer: None,
+            merged: script.mss,
             is_prompt: false,
             written: 0,
             is_closed: false,
@@ -363,6 +366,7 @@ impl Stack for Simulated {
             ("tcpi_min_rtt", micros(sender.min_rtt())),
             ("tcpi_rto", micros(Some(sender.rto()))),
             ("tcpi_snd_mss", smss as i64),
+            ("tcpi_rcv_mss", i64::from(self.receiver.segment_size())),
             // The SYN counts.
             ("tcpi_delivered", segments(sender.delivered()) + 1),
             ("tcpi_dsack_dups", sender.stats().dsacks as i64),

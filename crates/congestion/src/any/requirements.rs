@@ -36,6 +36,39 @@ pub struct Requirements {
     pub draws: bool,
 }
 
+impl Requirements {
+    /// The names of the needs.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> {
+        // Without `..`, so that a new need does not compile before it has a name.
+        let Self {
+            pacing,
+            rate_samples,
+            sent_events,
+            loss_attribution,
+            handshake_rtt,
+            memory,
+            routers,
+            known_path,
+            copies,
+            draws,
+        } = *self;
+        let all = [
+            (pacing, "pacing"),
+            (rate_samples, "rate-samples"),
+            (sent_events, "sent-events"),
+            (loss_attribution, "loss-attribution"),
+            (handshake_rtt, "handshake-rtt"),
+            (memory, "memory"),
+            (routers, "routers"),
+            (known_path, "known-path"),
+            (copies, "copies"),
+            (draws, "draws"),
+        ];
+        let needed = all.into_iter().filter(|(is_needed, _)| *is_needed);
+        needed.map(|(_, word)| word)
+    }
+}
+
 impl Algorithm {
     /// What it needs of its transport: the sum over its parts.
     #[must_use]
@@ -107,6 +140,29 @@ mod tests {
                 }
             );
         }
+    }
+
+    #[test]
+    fn the_needs_have_names() {
+        let words = |name| needs(name).words().collect::<std::vec::Vec<_>>();
+        assert_eq!(words("cubic"), [""; 0]);
+        assert_eq!(words("cubic+oracle"), ["pacing", "known-path"]);
+        let asking = crate::PARTS.iter().filter(|part| {
+            let needs = part.algorithm().needs();
+            needs.routers || needs.memory || needs.known_path
+        });
+        let asking: std::vec::Vec<_> = asking.map(|part| part.name).collect();
+        assert_eq!(
+            asking,
+            [
+                "careful-resume",
+                "oracle",
+                "quick-start",
+                "stateful",
+                "rcp",
+                "xcp"
+            ]
+        );
     }
 
     #[test]

@@ -49,17 +49,23 @@ described! {
         mss: Bytes = Bytes::new(1448) => Key::of(Kind::Size(MSS.0, MSS.1));
         /// Whether segments are paced, as under fq.
         pacing: bool = false => Key::of(Kind::Switch);
-        /// Largest receive window that autotuning may reach; the default exceeds what any preset
-        /// has in flight.
+        /// Largest receive window that autotuning may reach, with segments of 1448 bytes; the default
+        /// exceeds what any preset has in flight.
         receive_buffer: Bytes = Bytes::new(64 << 20) => Key::of(WINDOW);
         /// How the receive window grows: as in Linux 6.18, as before 6.16 (to twice the bytes read
         /// in a round trip and 16 segments; data that waits to be read is not deducted), or not at
         /// all (`off`: `receive_buffer` from the start, as with SO_RCVBUF).
         autotuning: Autotuning = Autotuning::Current => Key::of(Kind::Words(Autotuning::WORDS));
-        /// Receive window that the handshake advertises, at most receive_buffer. The window of a
-        /// SYN-ACK is not scaled; a sender that learns the window from the third segment of the
+        /// Receive window that the handshake advertises, in whole segments, at most receive_buffer.
+        /// The receiver begins with twice as much memory (`tcp_rmem[1]`). The window of a SYN-ACK is not scaled; a sender that learns the window from the third segment of the
         /// handshake, as a web server does, sees a scaled one.
         syn_window: Bytes = Bytes::new(65_535) => Key::of(WINDOW);
+        /// Memory that each packet takes at the receiver, whatever its length (Linux `truesize`); the
+        /// receive window follows the part of memory that is payload. A driver that gives each packet
+        /// a page takes about 4.9 kB.
+        truesize: Option<Bytes> = None
+            => Key::of(Kind::Size(Bytes::new(256), Bytes::new(1 << 20)))
+                .usually("2304 bytes for a full segment, less for a small one, as on a TUN device");
         /// Whether the receiver delays ACKs as Linux does, or acknowledges every segment.
         ack_policy: AckPolicy = AckPolicy::Delayed => Key::of(Kind::Words(AckPolicy::WORDS));
         /// How the receiver misbehaves: it divides its ACKs, copies them, acknowledges data that

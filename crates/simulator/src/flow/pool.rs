@@ -21,7 +21,7 @@ impl Pool {
     /// The endpoints of a new connection.
     pub(super) fn open(&mut self, config: &Flow, smss: u32, seed: u64) -> Box<Endpoints> {
         let sender = sender_config(config, smss, seed);
-        let receiver = receiver_config(config, seed);
+        let receiver = receiver_config(config, smss, seed);
         match self.closed.pop() {
             Some(mut endpoints) => {
                 endpoints.renew(&sender, receiver);
@@ -56,10 +56,13 @@ fn sender_config(config: &Flow, smss: u32, seed: u64) -> SenderConfig {
     }
 }
 
-fn receiver_config(config: &Flow, seed: u64) -> ReceiverConfig {
+fn receiver_config(config: &Flow, smss: u32, seed: u64) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: config.receive_buffer,
         initial_window: config.syn_window.min(config.receive_buffer),
+        mss: smss,
+        merged: smss,
+        truesize: config.truesize.map_or(0, |bytes| bytes.get() as u32),
         autotuning: config.autotuning,
         ack_policy: config.ack_policy,
         sack: config.sack,

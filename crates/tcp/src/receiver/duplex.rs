@@ -53,6 +53,7 @@ impl Receiver {
         if !self.is_connected {
             self.is_connected = true;
             self.fin_waits = true;
+            self.window.open(now);
             if let Some(rtt) = rtt {
                 self.rtt.on_sample(rtt, 0, 0);
             }
@@ -66,6 +67,7 @@ impl Receiver {
     /// was retransmitted: the arguments of [`crate::Sender::accept`].
     pub fn complete_handshake(&mut self, now: Instant) -> (Option<Duration>, u32) {
         self.fin_waits = true;
+        self.window.open(now);
         if self.awaits_third {
             self.awaits_third = false;
             self.pending.syn_ack = false;
@@ -103,7 +105,7 @@ impl Receiver {
             || self.unacknowledged() > 0
             || self.echo_marks
             || !self.sacks.is_empty()
-            || self.window.candidate(u64::from(self.rcv_mss), self.held())
+            || u64::from(self.window.candidate(self.rcv_mss, self.held_memory()))
                 > self.window.remaining(self.rcv_nxt)
     }
 

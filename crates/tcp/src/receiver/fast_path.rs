@@ -48,7 +48,7 @@
 use units::Instant;
 
 use super::policy::ATO_MIN;
-use super::{Pending, Receiver, timestamp};
+use super::{Pending, Receiver, SMALLEST_TO_GROW, timestamp};
 use crate::AckPolicy;
 
 /// An ACK without SACK blocks and flags ([`crate::segment::AckSegment`] describes the fields).
@@ -102,7 +102,7 @@ impl Receiver {
         window.settle(now, self.rcv_nxt, full, || 0);
         window.measure_by_window(now, end);
         window.measure_by_timestamp(timestamp(now), ts_ecr, true);
-        window.on_read(now, end, 0, full);
+        window.on_read(now, end, 0);
         self.quiet_until = window.quiet_until();
         self.adapt_ato(now.saturating_since(self.last_data));
         self.take_full_segment(now, len, ts_val);
@@ -120,7 +120,7 @@ impl Receiver {
         self.rcv_nxt += full;
         self.last_data = now;
         self.pending.scheduled = true;
-        if self.window.grow(full, full, full) {
+        if self.window.grow_by_full(len) {
             self.quick |= 1;
         }
         if self.acks_quickly() || self.unacknowledged() > full {
@@ -145,9 +145,7 @@ impl Receiver {
         if !self.pending.now || !self.is_clear || self.echo_marks {
             return None;
         }
-        let window = self
-            .window
-            .advertise(self.rcv_nxt, u64::from(self.rcv_mss), 0);
+        let window = self.window.advertise(self.rcv_nxt, self.rcv_mss, 0);
         if self.quick > 0 && self.pending.scheduled {
             self.use_quick_ack();
         }
@@ -163,17 +161,22 @@ impl Receiver {
     }
 
     /// The end of a segment in order on the general path: whether the fast path takes the next one.
-    pub(super) fn look_ahead(&mut self) {
+    pub(super) fn look_ahead(&mut self, headers: u64) {
         let pending = &self.pending;
         self.is_clear = self.reads_at_once()
             && self.beyond.is_empty()
             && self.sacks.is_empty()
             && self.compressed == 0
             && self.aside.is_none()
+            && self.last_small == 0
             && self.thinned_to().is_none()
             && self.end == u64::MAX
             && !(pending.pushed | pending.pushed_twice | pending.immediate | pending.syn_ack);
         self.quiet_until = self.window.quiet_until();
+        let full = u64::from(self.rcv_mss);
+        let memory = self.window.memory_of(full, headers);
+        let grows = self.rcv_mss >= SMALLEST_TO_GROW;
+        self.window.expect_full(full, memory, grows);
     }
 }
 

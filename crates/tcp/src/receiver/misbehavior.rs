@@ -258,7 +258,7 @@ impl Receiver {
         self.compressed_ack_at = scheme.claim_at;
         is_ahead.then(|| AckSegment {
             ack: claimed,
-            window: u32::try_from(self.window.advertised()).unwrap_or(u32::MAX),
+            window: self.window.advertised(),
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             ece: self.echo_marks,

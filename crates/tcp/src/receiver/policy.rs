@@ -134,8 +134,8 @@ impl Receiver {
         // No window update leaves after the end of the stream.
         if self.window.is_half_used(self.rcv_nxt) && self.end > self.rcv_nxt {
             let left = self.window.remaining(self.rcv_nxt);
-            let candidate = self.window.candidate(u64::from(self.rcv_mss), self.held());
-            self.pending.now = candidate > 0 && candidate >= 2 * left;
+            let candidate = self.window.candidate(self.rcv_mss, self.held_memory());
+            self.pending.now = candidate > 0 && u64::from(candidate) >= 2 * left;
         }
     }
 

@@ -11,6 +11,9 @@ fn config(receive_buffer: u64) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: Bytes::new(receive_buffer),
         initial_window: Bytes::new(65_535),
+        mss: MSS,
+        merged: MSS,
+        truesize: 0,
         autotuning: Autotuning::Current,
         ack_policy: AckPolicy::Delayed,
         sack: true,
@@ -32,6 +35,16 @@ fn segment(seq: u64, len: u32) -> DataSegment {
     }
 }
 
+/// A window that does not grow: half of the memory of each full segment is payload.
+fn full_window() -> ReceiverConfig {
+    let size = Bytes::new(1 << 20);
+    ReceiverConfig {
+        initial_window: size,
+        truesize: 2 * MSS,
+        ..config(size.get())
+    }
+}
+
 /// A receiver and its clock.
 struct Bench {
     receiver: Receiver,
@@ -48,12 +61,7 @@ impl Bench {
 
     /// A receiver with the largest possible window, so that quick ACKs run out.
     fn full_window() -> Self {
-        let size = Bytes::new(1 << 20);
-        Self::new(ReceiverConfig {
-            receive_buffer: size,
-            initial_window: size,
-            ..config(0)
-        })
+        Self::new(full_window())
     }
 
     fn wait(&mut self, span: Duration) {
@@ -118,7 +126,8 @@ fn a_syn_is_answered_with_the_initial_window() {
     assert!(acks[0].syn);
     assert_eq!(
         (acks[0].ack, acks[0].window, acks[0].ts_ecr),
-        (0, 65_535, 77)
+        // 45 segments: half of 128 KiB, in whole segments.
+        (0, 65_160, 77)
     );
     assert_eq!(bench.receiver.stats().acks_sent, 0);
 }
@@ -220,13 +229,11 @@ fn the_delayed_ack_waits_forty_milliseconds_and_longer_after_a_timeout() {
 /// 1 ms apart from 100 ms (tick 25) on, and the 17th after 116 ms, with the beginning of tick 29.
 #[test]
 fn with_ticks_the_delayed_ack_waits_for_the_end_of_a_tick() {
-    let window = Bytes::new(1 << 20);
     for (phase, waited) in [(0, 44), (3, 41), (1, 43)] {
         let length = Duration::from_millis(4);
         let mut bench = Bench::new(ReceiverConfig {
-            initial_window: window,
             tick: Tick::with_phase(length, Duration::from_millis(phase)),
-            ..config(window.get())
+            ..full_window()
         });
         bench.stream(0, 16, MS);
         assert_eq!(bench.full(16).len(), 0);
@@ -532,38 +539,46 @@ fn the_window_grows_with_received_data_and_its_edge_never_moves_back() {
 
 #[test]
 fn each_segment_opens_the_window_by_two() {
-    // A buffer of 256 KiB is advertised in units of eight bytes.
+    // Until a segment has arrived, a buffer of 256 KiB counts as 204.8 KiB, in units of four bytes.
     let mut bench = Bench::new(ReceiverConfig {
         autotuning: Autotuning::Off,
         ..config(256 << 10)
     });
     for index in 0..10 {
         let acks = bench.full(index);
-        assert_eq!(
-            acks[0].window,
-            (65_535_u32 + 2 * 1448 * (index as u32 + 1)).next_multiple_of(8)
-        );
+        assert_eq!(acks[0].window, 65_160 + 2 * 1448 * (index as u32 + 1));
     }
     bench.stream(10, 100, MS);
     let acks = [bench.full(110), bench.full(111)].concat();
-    // The segment that would raise it further itself occupies the buffer.
-    let limit = ((256_u32 << 10) - 1448).next_multiple_of(8);
+    // The segment that would raise it further itself occupies 2,304 bytes of the memory, which are
+    // worth 1,440.
+    let limit = (256_u32 << 10) - 1440;
     assert_eq!(acks[0].window, limit, "the buffer is the limit");
+}
+
+/// The window of a buffer of 64 MiB after the first segment of 1,448 bytes.
+fn window(autotuning: Autotuning) -> ReceiveWindow {
+    let mut window = ReceiveWindow::new(&ReceiverConfig {
+        autotuning,
+        ..config(64 << 20)
+    });
+    window.observe(1_448, 2_304);
+    window
 }
 
 /// Bytes read in a round trip, bytes that wait behind them, and the resulting capacity of the
 /// buffer.
 fn assert_space_follows(round: Duration, seen: &[(u64, u64, u64)]) -> ReceiveWindow {
-    let mut window = ReceiveWindow::new(64 << 20, 65_535, Autotuning::Current);
+    let mut window = window(Autotuning::Current);
     let (mut now, mut copied) = (Instant::ZERO + round, 0);
     window.measure_by_timestamp(1 + round.as_millis() as u32, 1, true);
-    window.on_read(now, copied, 0, 1448);
+    window.on_read(now, copied, 0);
     for &(read, waiting, expected) in seen {
         now += round;
         copied += read;
-        window.on_read(now, copied, 0, 1448);
+        window.on_read(now, copied, 0);
         let rest = copied + waiting;
-        window.on_read(now, rest, 0, 1448);
+        window.on_read(now, rest, 0);
         window.settle(now, rest, 1448, || 0);
         window.settle(now + MS, rest, 1448, || 0);
         assert!(
@@ -588,7 +603,8 @@ fn the_space_follows_the_data_read_as_in_linux_6_18() {
     let mut window = assert_space_follows(Duration::from_millis(50), &seen);
     // Out-of-order data adds to twice the data read.
     window.grow_for_out_of_order(400_000);
-    assert_eq!(window.space(), 2 * 78_192 + 400_000);
+    // Memory is rounded down to 890,214 bytes.
+    assert_eq!(window.space(), 2 * 78_192 + 400_000 - 1);
 }
 
 #[test]
@@ -625,13 +641,13 @@ fn data_that_a_retransmission_puts_in_order_waits_behind_it() {
     // subtracts what waits behind the first segment that is read, and leaves the space as it is.
     now += round;
     copied += 1448;
-    window.on_read(now, copied, 100 * 1448, 1448);
+    window.on_read(now, copied, 100 * 1448);
     window.settle(now + MS, copied + 100 * 1448, 1448, || 0);
     assert!(window.space().abs_diff(152_697) <= 8, "{}", window.space());
     // These count in the next round.
     now += round;
     copied += 101 * 1448;
-    window.on_read(now, copied, 0, 1448);
+    window.on_read(now, copied, 0);
     window.settle(now + MS, copied, 1448, || 0);
     assert!(window.space() > 200 * 1448, "{}", window.space());
 }
@@ -640,20 +656,20 @@ fn data_that_a_retransmission_puts_in_order_waits_behind_it() {
 /// top.
 #[test]
 fn an_older_receiver_adds_a_cushion_and_counts_waiting_data() {
-    let mut window = ReceiveWindow::new(64 << 20, 65_535, Autotuning::Linux54);
-    assert_eq!(window.space(), 65_535);
+    let mut window = window(Autotuning::Linux54);
+    assert_eq!(window.space(), 65_536);
     for (ts_ecr, sample_ms, estimate) in [(1, 60, 60_000), (2, 52, 59_000)] {
         window.measure_by_timestamp(ts_ecr + sample_ms, ts_ecr, true);
         assert_eq!(window.rtt_x8() / 8, estimate);
     }
     let round = Duration::from_millis(60);
     let (mut now, mut copied) = (Instant::ZERO + round, 0);
-    window.on_read(now, copied, 0, 1448);
+    window.on_read(now, copied, 0);
     let mut before = 14_480;
     for (read, waiting) in [(28_960, 2_896), (57_920, 14_480), (115_840, 0)] {
         now += round;
         copied += read;
-        window.on_read(now, copied, 0, 1448);
+        window.on_read(now, copied, 0);
         window.settle(now + MS, copied + waiting, 1448, || 1 << 30);
         let target = 2 * read + 16 * 1448;
         let expected = target + 2 * target * (read - before) / before;
@@ -668,7 +684,7 @@ fn an_older_receiver_adds_a_cushion_and_counts_waiting_data() {
 fn the_round_trip_falls_at_once_and_rises_slowly() {
     // From the same flow, in microseconds. The growth of the buffer plays no part.
     for autotuning in [Autotuning::Current, Autotuning::Off] {
-        let mut window = ReceiveWindow::new(64 << 20, 65_535, autotuning);
+        let mut window = window(autotuning);
         let mut ts_ecr = 1;
         for (sample_ms, estimate) in [(53, 53_000), (55, 53_250), (58, 53_843), (52, 52_000)] {
             ts_ecr += 1;

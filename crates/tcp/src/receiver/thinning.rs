@@ -168,6 +168,10 @@ mod tests {
             let mut receiver = Receiver::new(ReceiverConfig {
                 receive_buffer: size,
                 initial_window: size,
+                mss: 1448,
+                merged: 1448,
+                // A window that does not grow.
+                truesize: 2 * 1448,
                 autotuning: Autotuning::Off,
                 ack_policy: AckPolicy::Delayed,
                 sack: true,

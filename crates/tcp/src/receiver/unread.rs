@@ -2,21 +2,16 @@
 //! reduces the window (RFC 9293, section 3.8.6; RFC 1122, section 4.2.3.3; Linux 6.18
 //! `tcp_recvmsg`, `tcp_cleanup_rbuf` and `__tcp_select_window`).
 //!
-//! The right edge of the window never moves left, and lies at most one buffer beyond the data that
-//! the application has read. The window is zero if the free space is below a segment or a sixteenth
+//! The right edge of the window never moves left. Linux rounds what is left of the window up to the
+//! unit of the window scale with each ACK, so that the edge may creep beyond the buffer. A segment
+//! that ends beyond it is refused while data is unread (`tcp_sequence`). The window is zero if the free space is below a segment or a sixteenth
 //! of the buffer. While data stays unread, the second full segment is acknowledged at once only if
 //! that opens the window; otherwise the delayed-ACK timer does it, or the application when it reads.
 //! A read acknowledges what is left of this, and reports the window if it at least doubles.
-//!
-//! ## Deviations
-//!
-//! - Linux rounds the remainder of the window up to the unit of the window scale with each ACK, so
-//!   that the edge creeps beyond the buffer. Here it stands still.
-//! - Linux counts memory, here everything is window (see `window.rs`).
 
 use units::{Bytes, Instant};
 
-use super::{Receiver, span};
+use super::{DataSegment, Receiver, headers, span};
 
 impl Receiver {
     /// The application does not read at once from now on: data stays in the receive buffer until
@@ -24,7 +19,6 @@ impl Receiver {
     pub const fn hold(&mut self) {
         if self.reads_at_once() {
             self.read_up_to = self.end_of_data();
-            self.window.limit_to_free_space();
             self.is_clear = false;
         }
     }
@@ -38,6 +32,7 @@ impl Receiver {
             return Bytes::ZERO;
         }
         self.read_up_to += bytes;
+        self.buffers.read(self.read_up_to);
         if self.end <= self.rcv_nxt && self.finished_at == Instant::MAX {
             self.note_end(now);
         }
@@ -86,11 +81,23 @@ impl Receiver {
         self.end_of_data().saturating_sub(self.read_up_to)
     }
 
-    /// What the buffer holds. (After the end of the stream, when no window matters, a FIN may count
-    /// as a byte.)
+    /// Memory of the packets in the buffer.
     #[inline]
-    pub(super) const fn held(&self) -> u64 {
-        self.beyond.total() + self.rcv_nxt.saturating_sub(self.read_up_to)
+    pub(super) const fn held_memory(&self) -> u64 {
+        self.buffers.total()
+    }
+
+    /// The memory of the packet of `segment`.
+    pub(super) fn memory_of(&self, segment: &DataSegment) -> u64 {
+        let len = u64::from(segment.len);
+        self.window.memory_of(len, headers(segment))
+    }
+
+    /// `segment` is in order, takes `memory`, and waits for the application.
+    pub(super) fn queue_unread(&mut self, segment: &DataSegment, memory: u64) {
+        let len = u64::from(segment.len);
+        let tail_room = self.window.tail_room(memory, len, headers(segment));
+        self.buffers.queue(segment.end(), len, memory, tail_room);
     }
 
     #[inline]
@@ -122,11 +129,11 @@ impl Receiver {
         if self.reads_at_once() {
             return true;
         }
-        let held = self.held();
+        let held = self.held_memory();
         if self.window.is_crowded(held) {
             self.quick = 0;
         }
-        let candidate = self.window.candidate(u64::from(self.rcv_mss), held);
+        let candidate = self.window.candidate(self.rcv_mss, held);
         candidate >= self.window.advertised()
     }
 }

@@ -106,6 +106,9 @@ impl Pair {
             receiver: Receiver::new(ReceiverConfig {
                 receive_buffer: Bytes::new(case.receive_buffer),
                 initial_window: Bytes::new(case.receive_buffer.min(65_535)),
+                mss: case.config.smss,
+                merged: case.config.smss,
+                truesize: 0,
                 autotuning: Autotuning::Current,
                 ack_policy: case.policy,
                 sack: case.config.sack,

@@ -63,6 +63,9 @@ fn receiver(buffer: u64) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: Bytes::new(buffer),
         initial_window: Bytes::new(65_535),
+        mss: 1448,
+        merged: 1448,
+        truesize: 0,
         autotuning: Autotuning::Off,
         ack_policy: AckPolicy::Delayed,
         sack: true,

@@ -33,6 +33,9 @@ pub const fn receiver_config(sack: bool) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: Bytes::new(6_000_000),
         initial_window: Bytes::new(65_535),
+        mss: 1448,
+        merged: 1448,
+        truesize: 0,
         autotuning: Autotuning::Current,
         ack_policy: AckPolicy::Delayed,
         sack,

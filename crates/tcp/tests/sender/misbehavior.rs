@@ -27,6 +27,9 @@ fn path(config: SenderConfig, misbehavior: Misbehavior) -> Path {
     path.receiver = Receiver::new(ReceiverConfig {
         receive_buffer: whole,
         initial_window: whole,
+        mss: config.smss,
+        merged: config.smss,
+        truesize: 0,
         autotuning: Autotuning::Off,
         ack_policy: AckPolicy::EverySegment,
         sack: config.sack,

@@ -44,6 +44,9 @@ fn first_drop_detection_and_number_of_drops() {
         path.receiver = Receiver::new(ReceiverConfig {
             receive_buffer: Bytes::new(1 << 30),
             initial_window: Bytes::new(1 << 30),
+            mss: 1448,
+            merged: 1448,
+            truesize: 0,
             autotuning: Autotuning::Off,
             ack_policy: AckPolicy::EverySegment,
             sack: true,

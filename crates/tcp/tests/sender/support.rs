@@ -210,6 +210,9 @@ impl Path {
             receiver: Receiver::new(ReceiverConfig {
                 receive_buffer: Bytes::new(receive_buffer),
                 initial_window: Bytes::new(65_535.min(receive_buffer)),
+                mss: config.smss,
+                merged: config.smss,
+                truesize: 0,
                 autotuning: Autotuning::Current,
                 ack_policy: policy,
                 sack: config.sack,

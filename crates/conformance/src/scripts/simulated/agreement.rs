@@ -59,35 +59,39 @@ impl Simulated {
         }
     }
 
+    /// The receiver of a host whose segments have no options. Segments of the peer that are longer
+    /// than `merged` are several.
     pub(super) fn receiver_config(
         settings: &Settings,
         buffer: Option<u32>,
-        sack: bool,
+        merged: Option<u16>,
         tick: Tick,
     ) -> ReceiverConfig {
-        // Before a segment has shown its memory, 65 of 256 bytes are payload
-        // (`TCP_DEFAULT_SCALING_RATIO`).
-        let window = |memory: u64| memory * 65 / 256;
-        let (receive_buffer, initial, autotuning) = match buffer {
+        let (memory, first, autotuning) = match buffer {
             // The kernel doubles SO_RCVBUF.
-            Some(bytes) => {
-                let space = window(2 * u64::from(bytes));
-                (u64::from(bytes), space, Autotuning::Off)
-            }
+            Some(bytes) => (2 * u64::from(bytes), 2 * u64::from(bytes), Autotuning::Off),
             None => (
                 settings.part("tcp_rmem", 2).unwrap_or(6 << 20),
-                window(settings.part("tcp_rmem", 1).unwrap_or(131_072)).max(65_535),
+                settings.part("tcp_rmem", 1).unwrap_or(131_072),
                 Autotuning::Current,
             ),
         };
         ReceiverConfig {
-            receive_buffer: Bytes::new(receive_buffer),
-            initial_window: Bytes::new(initial.min(65_535)),
+            receive_buffer: Bytes::new(memory * 5 / 8),
+            initial_window: Bytes::new(first / 2),
+            mss: u32::from(MSS),
+            merged: u32::from(merged.unwrap_or(MSS)),
+            truesize: 0,
             autotuning,
             ack_policy: AckPolicy::Delayed,
-            sack,
+            sack: true,
             tick,
         }
+    }
+
+    /// The receiver before the handshake.
+    pub(super) fn own_receiver(&self) -> ReceiverConfig {
+        Self::receiver_config(&self.settings, self.receive_buffer, self.merged, self.tick)
     }
 
     /// Takes what the peer's SYN or SYN-ACK offers.
@@ -95,11 +99,15 @@ impl Simulated {
         let none = Options::default();
         let offer = packet.options.as_ref().unwrap_or(&none);
         let is_on = |name: &str| self.settings.number(name) != Some(0);
-        let buffer = match self.receive_buffer {
-            Some(bytes) => u64::from(bytes),
-            None => self.settings.part("tcp_rmem", 2).unwrap_or(6 << 20),
-        };
-        let shift = (buffer.max(1).ilog2() as u8).saturating_sub(15).min(14);
+        let timestamps = is_on("tcp_timestamps") && offer.timestamps.is_some();
+        let sack = is_on("tcp_sack") && offer.sack_permitted;
+        let option_bytes = if timestamps { TIMESTAMPS_SIZE } else { 0 };
+        self.receiver = Receiver::new(ReceiverConfig {
+            sack,
+            mss: u32::from(MSS) - option_bytes,
+            ..self.own_receiver()
+        });
+        let shift = self.receiver.window_shift();
         let scales = is_on("tcp_window_scaling")
             .then_some(())
             .and(offer.window_scale);
@@ -110,8 +118,8 @@ impl Simulated {
         };
         self.peer = Peer {
             mss: u32::from(offer.mss.unwrap_or(536)),
-            sack: is_on("tcp_sack") && offer.sack_permitted,
-            timestamps: is_on("tcp_timestamps") && offer.timestamps.is_some(),
+            sack,
+            timestamps,
             scales: scales.map(|peer| (peer, shift)),
             ecn: ecn && packet.flags.ece,
         };
@@ -120,12 +128,5 @@ impl Simulated {
         if self.is_prompt {
             self.sender.send_promptly();
         }
-        let receiver = Self::receiver_config(
-            &self.settings,
-            self.receive_buffer,
-            self.peer.sack,
-            self.tick,
-        );
-        self.receiver = Receiver::new(receiver);
     }
 }

@@ -2,6 +2,7 @@
 //! the FIN take a sequence number each; data starts at 1.
 
 use packetdrill::{Ecn, Flags, Options, Packet, Sent, Timestamps};
+use tcp::Receiver;
 use tcp::segment::{AckSegment, DataSegment, SackBlocks};
 
 use super::{MSS, Simulated};
@@ -69,13 +70,7 @@ impl Simulated {
     /// A SYN, or the SYN-ACK of `answer`.
     pub(super) fn push_syn(&mut self, answer: Option<&AckSegment>) {
         let is_on = |name: &str| self.settings.number(name) != Some(0);
-        let own_shift = {
-            let buffer = match self.receive_buffer {
-                Some(bytes) => u64::from(bytes),
-                None => self.settings.part("tcp_rmem", 2).unwrap_or(6 << 20),
-            };
-            (buffer.max(1).ilog2() as u8).saturating_sub(15).min(14)
-        };
+        let own = Receiver::new(self.own_receiver());
         let (sack, stamps, shift, ecn) = match answer {
             Some(_) => {
                 let shift = self.peer.scales.map(|(_, own)| own);
@@ -84,11 +79,11 @@ impl Simulated {
             None => (
                 is_on("tcp_sack"),
                 is_on("tcp_timestamps"),
-                is_on("tcp_window_scaling").then_some(own_shift),
+                is_on("tcp_window_scaling").then_some(own.window_shift()),
                 self.settings.number("tcp_ecn") == Some(1),
             ),
         };
-        let window = answer.map_or(65_535, |answer| answer.window);
+        let window = answer.map_or(own.window(), |answer| answer.window);
         let packet = Packet {
             ecn: Some(Ecn::NotEct),
             flags: Flags {

@@ -200,7 +200,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Settings, and the size of a full segment.
 fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
     let mss =
-        prop_oneof![4 => Just(1448_u32), 1 => Just(536), 1 => Just(8948), 1 => 536_u32..9_000];
+        prop_oneof![4 => Just(1448_u32), 1 => 100_u32..600, 1 => Just(8948), 1 => 536_u32..9_000];
     let buffer = prop_oneof![
         2 => 1_u64..20_000,
         2 => 20_000_u64..1_000_000,
@@ -221,6 +221,10 @@ fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
             let config = ReceiverConfig {
                 receive_buffer: Bytes::new(buffer),
                 initial_window: Bytes::new(initial),
+                mss,
+                merged: mss,
+                // Small, so that memory limits the window, or large.
+                truesize: [0, 0, 0, 2 * mss, 9 * mss][buffer as usize % 5],
                 autotuning,
                 ack_policy: if every {
                     AckPolicy::EverySegment
@@ -478,6 +482,9 @@ fn the_fast_path_is_taken() {
             let config = ReceiverConfig {
                 receive_buffer: Bytes::new(6 << 20),
                 initial_window: Bytes::new(65_535),
+                mss: 1448,
+                merged: 1448,
+                truesize: 0,
                 autotuning,
                 ack_policy,
                 sack: true,
