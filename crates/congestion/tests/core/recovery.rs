@@ -22,6 +22,7 @@ fn windows(name: &str, window: u64, lost: usize, acks: usize) -> (Flow, Vec<u64>
 }
 
 /// Figure 1: 20 in flight, threshold 10, the first lost. The drawing has 11 at ACK 19.
+// Tests RFC9937-6a, RFC9937-6b
 #[test]
 fn rfc_9937_figure_1() {
     let (mut flow, windows) = windows("reno+standard+prr:rfc=9937", 20, 1, 21);
@@ -36,6 +37,7 @@ fn rfc_9937_figure_1() {
 }
 
 /// Figure 2: the first 15 of 20 lost; one retransmission for each ACK.
+// Tests RFC9937-6c
 #[test]
 fn rfc_9937_figure_2() {
     let (_, windows) = windows("reno+standard+prr:rfc=9937", 20, 15, 5);
