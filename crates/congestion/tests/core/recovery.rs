@@ -45,6 +45,18 @@ fn rfc_9937_figure_2() {
     assert_eq!(windows, [20, 20, 5, 5, 5]);
 }
 
+/// Nine of 22 lost, three SACKed: as much is in flight as the threshold allows, and the first
+/// retransmission leaves nevertheless.
+// Tests RFC9937-6e
+#[test]
+fn the_first_retransmission_leaves_at_the_threshold() {
+    for name in ["reno+standard+prr:rfc=9937", "reno+standard+prr"] {
+        let (flow, windows) = windows(name, 20, 9, 3);
+        assert_eq!(flow.ssthresh(), 10, "{name}");
+        assert_eq!(windows, [20, 20, 11], "{name}");
+    }
+}
+
 /// Linux, CUBIC: 20 outstanding, threshold 14, the first lost.
 #[test]
 fn linux_spreads_over_the_window_at_entry() {

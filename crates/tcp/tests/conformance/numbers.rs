@@ -22,7 +22,7 @@ fn prr_with_unlimited_data() {
 
 /// Twenty in flight, CUBIC's threshold of 14, the first segment lost, one ACK for each other
 /// segment and for each one sent meanwhile.
-// Tests RFC9937-6b, RFC9937-6e
+// Tests RFC9937-6b
 #[test]
 fn prr_of_linux_from_twenty() {
     let mut script = Script::new(Setup::default());

@@ -194,7 +194,7 @@ fn the_last_segment_carries_fin_and_push() {
     assert_eq!(script.sender.poll_timeout(), None);
 }
 
-// Tests RFC8985-7.2a, RFC8985-7.3b
+// Tests RFC8985-7.2a
 #[test]
 fn a_tail_loss_probe_after_two_round_trips_then_timeouts_that_double() {
     // RTT 100 ms: RTO 300 ms. Ten segments in flight: PTO 202 ms. The RTO then restarts at the
@@ -268,6 +268,20 @@ fn a_probe_sends_new_data_if_available() {
     script.now = ms(402);
     script.ack(11, &[]);
     assert_eq!(script.sender.ssthresh(), units::Bytes::MAX);
+}
+
+// Tests RFC8985-7.3b
+#[test]
+fn no_second_probe_leaves_while_one_is_in_flight() {
+    let mut script = Script::with_segments("cubic", 100, 10);
+    assert_eq!(script.run_to(ms(302)), [(302, 9)]);
+    // An ACK below the probe arms the probe's timer again; the timeout takes its place.
+    script.now = ms(350);
+    assert_eq!(script.ack(5, &[]), []);
+    let sent = script.run_to(ms(1_200));
+    assert_eq!(sent[0].1, 5);
+    assert_eq!(script.sender.stats().tlp_probes, 1);
+    assert_eq!(script.sender.stats().timeouts, 1);
 }
 
 // Tests RFC8985-7.4b
