@@ -75,6 +75,7 @@ impl Rack {
     /// segment that filled the hole, so the echo shows whether that was the original.
     #[inline]
     pub(crate) fn on_acked(&mut self, segment: &Segment, context: &RackContext) {
+        // RFC8985-6.2b
         let is_original = segment.has(EVER_RETRANS)
             && context.ts_ecr != 0
             && timestamp_before(context.ts_ecr, timestamp(segment.sent));
@@ -88,10 +89,12 @@ impl Rack {
     #[inline]
     pub(crate) fn on_delivered(&mut self, segment: &Segment, context: &RackContext) {
         let rtt = context.now.saturating_since(segment.sent);
+        // RFC8985-6.2b
         // A retransmission cannot be answered faster than the path allows: the original arrived.
         if segment.has(EVER_RETRANS) && rtt < context.min_rtt {
             return;
         }
+        // RFC8985-6.2a
         self.advanced = true;
         self.rtt = rtt;
         self.newest = self.newest.max(segment.turn());
@@ -112,6 +115,7 @@ impl Rack {
         let Some(newest_delivered) = newest_delivered else {
             return;
         };
+        // RFC8985-6.2e
         // Once per round trip is enough.
         if newest_delivered < self.last_delivered {
             self.dsack_seen = false;
@@ -149,6 +153,7 @@ impl Rack {
 
     /// A recovery ended without an undo.
     pub(crate) fn on_recovery_end(&mut self) {
+        // RFC8985-6.2f
         self.persist = self.persist.saturating_sub(1);
     }
 
@@ -159,6 +164,7 @@ impl Rack {
 
     /// The reordering window after reordering was seen (or is to be expected).
     pub(crate) fn window(&self, min_rtt: Duration, srtt: Duration) -> Duration {
+        // RFC8985-6.2d
         ((min_rtt / 4) * u64::from(self.steps)).min(srtt)
     }
 
@@ -176,6 +182,7 @@ impl Rack {
 
     /// The remaining time that a segment sent at `sent` may take.
     pub(crate) fn remaining(&self, sent: Instant, reo_wnd: Duration, now: Instant) -> Duration {
+        // RFC8985-6.2g
         (self.rtt + reo_wnd).saturating_sub(now.saturating_since(sent))
     }
 }

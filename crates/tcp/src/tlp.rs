@@ -50,6 +50,7 @@ impl Tlp {
         if ack.ack < end {
             return Verdict::Open;
         }
+        // RFC8985-7.4a, RFC8985-7.4b
         let verdict = if !self.is_retransmission || ack.dsack_of_probe {
             Verdict::NoLoss
         } else if ack.ack > end {
@@ -100,6 +101,7 @@ pub(crate) fn probe_timeout(
     rto_min: Duration,
     rto_in: Option<Duration>,
 ) -> Duration {
+    // RFC8985-7.2a, RFC8985-7.2b, RFC8985-7.2c
     let timeout = match srtt {
         Some(srtt) if packets_out == 1 => srtt * 2 + rto_min,
         Some(srtt) => srtt * 2 + TIMER_SLACK,

@@ -41,12 +41,20 @@ pub const DOCUMENTS: &[(&str, &str)] = &[
         "Paxson, Allman, Chu, Sargent, Computing TCP's Retransmission Timer, 2011",
     ),
     (
+        "RFC8985",
+        "Cheng, Cardwell, Dukkipati, Jha, The RACK-TLP Loss Detection Algorithm for TCP, 2021",
+    ),
+    (
         "RFC9406",
         "Balasubramanian, Huang, Olson, HyStart++: Modified Slow Start for TCP, 2023",
     ),
     (
         "RFC9438",
         "Xu, Ha, Rhee, Goel, Eggert, CUBIC for Fast and Long-Distance Networks, 2023",
+    ),
+    (
+        "RFC9937",
+        "Mathis, Cardwell, Cheng, Dukkipati, Proportional Rate Reduction, 2025",
     ),
 ];
 
@@ -211,6 +219,88 @@ pub const REQUIREMENTS: &[Requirement] = &[
         "If the timer expired for a SYN, the RTO is three seconds when data begins.",
     ),
     met(
+        "RFC8985-6.2a",
+        Step,
+        "The sender keeps, of the segments delivered, the one sent last, and its round-trip time.",
+    ),
+    met(
+        "RFC8985-6.2b",
+        Step,
+        "The delivery of a retransmitted segment is ignored if the echoed timestamp is older than the retransmission, or if it is acknowledged sooner than the smallest RTT.",
+    ),
+    met(
+        "RFC8985-6.2c",
+        Should,
+        "Until reordering was seen, the reordering window is zero during recovery, and once three segments are SACKed.",
+    ),
+    met(
+        "RFC8985-6.2d",
+        Should,
+        "The reordering window starts at a quarter of the smallest RTT, and is never longer than the smoothed RTT.",
+    ),
+    met(
+        "RFC8985-6.2e",
+        Step,
+        "A DSACK widens the reordering window by a quarter of the smallest RTT, at most once in a round trip.",
+    ),
+    met(
+        "RFC8985-6.2f",
+        Step,
+        "The wider window lasts for sixteen recoveries.",
+    ),
+    met(
+        "RFC8985-6.2g",
+        Step,
+        "A segment is lost if a segment sent later was delivered, and the RTT of that one and the reordering window have passed since it was sent.",
+    ),
+    met(
+        "RFC8985-6.2h",
+        Must,
+        "If segments may still arrive, a timer waits for them, and the sender looks for losses again when it expires.",
+    ),
+    met(
+        "RFC8985-7.2a",
+        Should,
+        "The probe timeout is two smoothed round trips.",
+    ),
+    excepted(
+        "RFC8985-7.2b",
+        Should,
+        "With one segment in flight, the probe timeout adds the longest delay of an ACK.",
+        "Linux adds the least retransmission timeout (200 ms), not a separate constant.",
+    ),
+    met(
+        "RFC8985-7.2c",
+        Must,
+        "The probe timeout is not later than the retransmission timeout.",
+    ),
+    excepted(
+        "RFC8985-7.2d",
+        Must,
+        "A probe is scheduled only with SACK, outside of recovery, and if no probe is in flight.",
+        "Linux looks for a probe in flight when the timer expires, not when it is armed.",
+    ),
+    met(
+        "RFC8985-7.3a",
+        Must,
+        "A probe is new data if the receive window permits, or else the last segment sent.",
+    ),
+    met(
+        "RFC8985-7.3b",
+        Must,
+        "While a probe is in flight, no further one leaves.",
+    ),
+    met(
+        "RFC8985-7.4a",
+        Step,
+        "A probe reported as a duplicate, by a DSACK or by an ACK that changes nothing, shows that nothing was lost.",
+    ),
+    met(
+        "RFC8985-7.4b",
+        Must,
+        "If the probe repaired a loss, the sender reduces its window once.",
+    ),
+    met(
         "RFC9406-4.2a",
         Step,
         "Conservative slow start begins when a round's minimum RTT, after N_RTT_SAMPLE samples, \
@@ -298,4 +388,30 @@ pub const REQUIREMENTS: &[Requirement] = &[
         "Below ssthresh a slow start governs cwnd.",
     ),
     met("RFC9438-5.1a", Should, "C is 0.4."),
+    excepted(
+        "RFC9937-6a",
+        Step,
+        "RecoverFS is what was in flight when the episode began.",
+        "Linux (the default, prr) scales by the window at entry; prr:rfc=9937 by the flight.",
+    ),
+    met(
+        "RFC9937-6b",
+        Must,
+        "While more than ssthresh is in flight, the data sent is the delivered part times ssthresh over RecoverFS.",
+    ),
+    met(
+        "RFC9937-6c",
+        Must,
+        "At or below ssthresh, the sender sends as much as was delivered, and no more than reaches ssthresh.",
+    ),
+    met(
+        "RFC9937-6d",
+        Must,
+        "An ACK that advances and reports no new loss permits one segment more there.",
+    ),
+    met(
+        "RFC9937-6e",
+        Must,
+        "The first retransmission of an episode leaves at once, whatever the formula permits.",
+    ),
 ];

@@ -158,7 +158,7 @@ fn page(all: &BTreeMap<String, Found>) -> String {
          algorithm that the document describes\nwithout MUST or SHOULD.\n\n\
          The sentences were written from memory of the documents: the documents decide, and the \
          list may lack\nsome of their requirements. \
-         It has none of RFC 6675, 8985 and 9937 yet.\n",
+         It has none of RFC 6675 yet: by default RACK detects losses.\n",
     );
     let root = "../../";
     let show = |places: &BTreeSet<(String, String)>| {

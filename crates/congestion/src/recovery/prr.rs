@@ -79,6 +79,7 @@ impl Prr {
         let delivered = self.delivered.segments(smss) as i64;
         let out = self.out.segments(smss) as i64;
         let room = ssthresh - in_flight;
+        // RFC9937-6b, RFC9937-6c, RFC9937-6d, RFC9937-6e
         let count = if room < 0 {
             let base = (self.base.segments(smss) as i64).max(1);
             (ssthresh * delivered + base - 1) / base - out
@@ -93,6 +94,7 @@ impl Prr {
     /// `SndCnt` of RFC 9937, in bytes.
     fn rfc9937(&self, ack: &Ack, window: &Window) -> Bytes {
         let smss = window.smss;
+        // RFC9937-6b, RFC9937-6c, RFC9937-6d
         let count = if ack.in_flight > window.ssthresh {
             let base = u128::from(self.base.get().max(1)) * u128::from(smss.get());
             let scaled = u128::from(self.delivered.get()) * u128::from(window.ssthresh.get());
@@ -104,6 +106,7 @@ impl Prr {
             let grown = if safe { conserved + smss } else { conserved };
             grown.min(window.ssthresh.saturating_sub(ack.in_flight))
         };
+        // RFC9937-6e
         if self.out.is_zero() && count.is_zero() {
             smss
         } else {
@@ -131,6 +134,7 @@ impl Recovery for Prr {
         match self.config.form {
             PrrForm::Linux => ack.in_flight + self.linux(ack, window),
             PrrForm::Rfc9937 => {
+                // RFC9937-6a
                 if begins && self.out.is_zero() && !ack.prior_in_flight.is_zero() {
                     self.base = ack.prior_in_flight;
                 }

@@ -22,6 +22,7 @@ fn windows(name: &str, window: u64, lost: usize, acks: usize) -> (Flow, Vec<u64>
 }
 
 /// Figure 1: 20 in flight, threshold 10, the first lost. The drawing has 11 at ACK 19.
+// Tests RFC9937-6a, RFC9937-6b
 #[test]
 fn rfc_9937_figure_1() {
     let (mut flow, windows) = windows("reno+standard+prr:rfc=9937", 20, 1, 21);
@@ -36,11 +37,24 @@ fn rfc_9937_figure_1() {
 }
 
 /// Figure 2: the first 15 of 20 lost; one retransmission for each ACK.
+// Tests RFC9937-6c
 #[test]
 fn rfc_9937_figure_2() {
     let (_, windows) = windows("reno+standard+prr:rfc=9937", 20, 15, 5);
     // ACK 16 and 17 of the figure are the limited transmits.
     assert_eq!(windows, [20, 20, 5, 5, 5]);
+}
+
+/// Nine of 22 lost, three SACKed: as much is in flight as the threshold allows, and the first
+/// retransmission leaves nevertheless.
+// Tests RFC9937-6e
+#[test]
+fn the_first_retransmission_leaves_at_the_threshold() {
+    for name in ["reno+standard+prr:rfc=9937", "reno+standard+prr"] {
+        let (flow, windows) = windows(name, 20, 9, 3);
+        assert_eq!(flow.ssthresh(), 10, "{name}");
+        assert_eq!(windows, [20, 20, 11], "{name}");
+    }
 }
 
 /// Linux, CUBIC: 20 outstanding, threshold 14, the first lost.

@@ -51,6 +51,7 @@ impl Scoreboard {
         found
     }
 
+    // RFC8985-6.2g, RFC8985-6.2h
     fn detect_originals(
         &mut self,
         rack: &Rack,
@@ -178,5 +179,95 @@ impl Scoreboard {
             }
         }
         lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rack::{PERSIST, RackContext, timestamp};
+    use crate::scoreboard::Segment;
+    use units::Bytes;
+
+    fn ms(value: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(value)
+    }
+
+    fn segment(sent: Instant, order: u32, flags: u8) -> Segment {
+        Segment {
+            sent,
+            order_or_reach: order,
+            flags,
+            ..Segment::default()
+        }
+    }
+
+    fn ack(now: Instant, ts_ecr: u32) -> RackContext {
+        RackContext {
+            now,
+            min_rtt: Duration::from_millis(100),
+            ts_ecr,
+            high_seq: 0,
+        }
+    }
+
+    // Tests RFC8985-6.2a, RFC8985-6.2g
+    #[test]
+    fn the_newest_delivered_segment_decides_what_is_late() {
+        let mut rack = Rack::new();
+        let (older, newer) = (segment(ms(10), 1, 0), segment(ms(30), 3, 0));
+        rack.on_delivered(&newer, &ack(ms(150), 0));
+        rack.on_delivered(&older, &ack(ms(151), 0));
+        let between = segment(ms(20), 2, 0);
+        assert!(rack.is_after(between.turn()));
+        assert!(!rack.is_after(segment(ms(40), 4, 0).turn()));
+        // The last sample is 141 ms; with a window of 25 ms the segment of 20 ms may take until 186.
+        let window = Duration::from_millis(25);
+        let left = rack.remaining(between.sent, window, ms(151));
+        assert_eq!(left, Duration::from_millis(35));
+        assert!(rack.remaining(between.sent, window, ms(186)).is_zero());
+    }
+
+    // Tests RFC8985-6.2b
+    #[test]
+    fn a_retransmission_whose_original_arrived_is_no_sample() {
+        let again = segment(ms(200), 5, EVER_RETRANS);
+        // The echo is older than the retransmission.
+        let mut rack = Rack::new();
+        rack.on_acked(&again, &ack(ms(320), timestamp(ms(60))));
+        assert!(!rack.has_advanced());
+        // The ACK comes sooner after it than the path allows.
+        rack.on_delivered(&again, &ack(ms(299), 0));
+        assert!(!rack.has_advanced());
+        // An ACK of the retransmission itself counts.
+        rack.on_acked(&again, &ack(ms(320), timestamp(ms(200))));
+        assert!(rack.has_advanced());
+    }
+
+    // Tests RFC8985-6.2d, RFC8985-6.2e, RFC8985-6.2f
+    #[test]
+    fn duplicates_widen_the_window_once_a_round_trip_and_for_sixteen_recoveries() {
+        let (min_rtt, srtt) = (Duration::from_millis(100), Duration::from_millis(120));
+        let mut rack = Rack::new();
+        assert_eq!(rack.window(min_rtt, srtt), Duration::from_millis(25));
+        rack.on_dsack();
+        rack.adapt(Some(Bytes::new(10)), Bytes::new(50));
+        assert_eq!(rack.window(min_rtt, srtt), Duration::from_millis(50));
+        // What was sent before the window grew is of the same round trip.
+        rack.on_dsack();
+        rack.adapt(Some(Bytes::new(40)), Bytes::new(60));
+        assert_eq!(rack.window(min_rtt, srtt), Duration::from_millis(50));
+        for round in 0..9 {
+            rack.on_dsack();
+            rack.adapt(Some(Bytes::new(100 + round)), Bytes::new(100 + round));
+        }
+        assert_eq!(rack.window(min_rtt, srtt), srtt);
+        for _ in 0..PERSIST {
+            rack.adapt(Some(Bytes::new(1_000)), Bytes::new(1_000));
+            assert_eq!(rack.window(min_rtt, srtt), srtt);
+            rack.on_recovery_end();
+        }
+        rack.adapt(Some(Bytes::new(1_000)), Bytes::new(1_000));
+        assert_eq!(rack.window(min_rtt, srtt), Duration::from_millis(25));
     }
 }

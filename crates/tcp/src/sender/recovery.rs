@@ -338,6 +338,7 @@ impl Sender {
 
     /// Linux `tcp_rack_reo_wnd`.
     pub(super) fn reordering_window(&self) -> Duration {
+        // RFC8985-6.2c
         if self.reordering.seen() == 0
             && (matches!(self.phase, Phase::Recovery | Phase::Loss)
                 // RFC5681-3.2c

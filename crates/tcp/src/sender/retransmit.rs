@@ -17,6 +17,7 @@ impl Sender {
                 Some(self.retransmit(now, self.board.base(), false))
             }
             Forced::LossProbe if !self.board.is_empty() => {
+                // RFC8985-7.3a
                 let is_retransmission = !self.can_send_new();
                 let last = self.board.next() - 1;
                 let segment = if is_retransmission && self.lies_beyond_window(last) {

@@ -63,6 +63,7 @@ impl Sender {
     /// Linux `tcp_schedule_loss_probe`; `restarts` if the RTO would restart.
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
+        // RFC8985-7.2d
         if !self.config.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) || self.is_fack() {
             return false;
         }
@@ -175,6 +176,7 @@ impl Sender {
 
     /// Linux `tcp_send_loss_probe`.
     fn on_probe_timeout(&mut self, now: Instant) {
+        // RFC8985-7.3b
         if self.tlp.is_in_flight() || self.board.is_empty() {
             self.timer.was_for(now, Timer::LossProbe);
             self.rearm_rto(now);

@@ -22,6 +22,7 @@ fn prr_with_unlimited_data() {
 
 /// Twenty in flight, CUBIC's threshold of 14, the first segment lost, one ACK for each other
 /// segment and for each one sent meanwhile.
+// Tests RFC9937-6b
 #[test]
 fn prr_of_linux_from_twenty() {
     let mut script = Script::new(Setup::default());
@@ -189,6 +190,7 @@ fn prr_of_rfc_9937_figure_1() {
 
 /// Figure 2: the first fifteen of twenty are lost; each of the last three SACKs triggers one
 /// retransmission.
+// Tests RFC9937-6c
 #[test]
 fn prr_of_rfc_9937_figure_2() {
     let mut script = twenty("reno+standard+prr:rfc=9937");
@@ -226,6 +228,7 @@ fn twenty(algorithm: &'static str) -> Script {
 /// ECN: a mark with three of four segments left in flight. The threshold is CUBIC's fraction of the
 /// window. The window is the data in flight, plus one for the delivered segment, plus one because
 /// the ACK advanced and reported no loss. (Linux before 5.14 did not grant the last one: 4.)
+// Tests RFC9937-6d
 #[test]
 fn a_mark_reduces_the_window_once() {
     let mut script = Script::new(Setup {

@@ -28,6 +28,7 @@ fn the_last_of_four_sacked_is_found_by_the_timer_after_127_ms() {
     assert_eq!(script.sender.stats().first_loss, Some(ms(227)));
 }
 
+// Tests RFC8985-6.2c
 #[test]
 fn three_sacked_are_enough_at_once() {
     let mut script = Script::with_segments("cubic", 100, 4);
@@ -456,6 +457,7 @@ fn duplicates_made_by_the_network_undo_nothing() {
     assert_eq!(script.ssthresh(), 7);
 }
 
+// Tests RFC8985-6.2c, RFC8985-6.2d, RFC8985-6.2h
 #[test]
 fn after_reordering_rack_waits_a_quarter_of_the_rtt() {
     let mut script = ten_out();

@@ -194,6 +194,7 @@ fn the_last_segment_carries_fin_and_push() {
     assert_eq!(script.sender.poll_timeout(), None);
 }
 
+// Tests RFC8985-7.2a
 #[test]
 fn a_tail_loss_probe_after_two_round_trips_then_timeouts_that_double() {
     // RTT 100 ms: RTO 300 ms. Ten segments in flight: PTO 202 ms. The RTO then restarts at the
@@ -248,6 +249,7 @@ fn with_ticks_a_timer_fires_as_the_wheel_of_linux_does() {
     assert_eq!(script.sender.rto(), Duration::from_millis(304));
 }
 
+// Tests RFC8985-7.2b, RFC8985-7.2c
 #[test]
 fn the_probe_of_a_single_segment_waits_for_the_delayed_ack() {
     // 2 * 100 + 200 = 400 ms, capped by the RTO of 300 ms.
@@ -255,6 +257,7 @@ fn the_probe_of_a_single_segment_waits_for_the_delayed_ack() {
     assert_eq!(script.run_to(ms(450)), [(400, 0)]);
 }
 
+// Tests RFC8985-7.3a
 #[test]
 fn a_probe_sends_new_data_if_available() {
     let mut script = Script::bulk("cubic", 100);
@@ -267,6 +270,21 @@ fn a_probe_sends_new_data_if_available() {
     assert_eq!(script.sender.ssthresh(), units::Bytes::MAX);
 }
 
+// Tests RFC8985-7.3b
+#[test]
+fn no_second_probe_leaves_while_one_is_in_flight() {
+    let mut script = Script::with_segments("cubic", 100, 10);
+    assert_eq!(script.run_to(ms(302)), [(302, 9)]);
+    // An ACK below the probe arms the probe's timer again; the timeout takes its place.
+    script.now = ms(350);
+    assert_eq!(script.ack(5, &[]), []);
+    let sent = script.run_to(ms(1_200));
+    assert_eq!(sent[0].1, 5);
+    assert_eq!(script.sender.stats().tlp_probes, 1);
+    assert_eq!(script.sender.stats().timeouts, 1);
+}
+
+// Tests RFC8985-7.4b
 #[test]
 fn a_probe_that_repaired_a_loss_costs_one_reduction() {
     let mut script = Script::with_segments("cubic", 100, 10);
@@ -288,6 +306,7 @@ fn a_probe_that_repaired_a_loss_costs_one_reduction() {
     assert_eq!(script.sender.phase(), Phase::Open);
 }
 
+// Tests RFC8985-7.4a
 #[test]
 fn a_probe_of_a_segment_that_had_arrived_costs_nothing() {
     for dsack in [true, false] {
