@@ -5,6 +5,7 @@
 #   make test                         run every check except those of test-kernel
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
+#   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
 #   make wheel [PGO=yes|no]           build the wheel in dist with profile-guided optimization
@@ -60,7 +61,7 @@ GUEST := python/slowstart/slowstart-guest
 endif
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
+.PHONY: freebsd guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -108,6 +109,9 @@ test-kernel: kernel-tools begin-times
 	  cargo test -p slowstart-kernel-stack --features bpf --locked --test stack
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)
+
+freebsd:
+	PYTHON=$(PYTHON) .ci/freebsd
 
 guest: $(GUEST)
 

@@ -51,9 +51,11 @@ class HyStartPaper(Standard):
 
 
 class HyStartPort(Standard):
-    """Document 004: the port to ns-2; `excerpt` when nothing lowers the round's smallest RTT."""
+    """The port to ns-2; `excerpt` when nothing lowers the round's smallest RTT; `units` when half of
+    the smallest RTT is a number of eighths of milliseconds that counts as microseconds."""
 
-    def __init__(self, excerpt: bool) -> None:
+    def __init__(self, excerpt: bool, units: bool = False) -> None:
+        self.units = units
         self.excerpt, self.fired, self.smallest, self.end = excerpt, False, INF, 0
 
     def detect(self, ack: dict, cc: Sender) -> str | None:
@@ -67,7 +69,8 @@ class HyStartPort(Standard):
         self.smallest = min(self.smallest, rtt)
         if now - self.last <= 4000:
             self.last = now
-            if now - self.start > self.smallest >> 1:
+            least = self.smallest // 1000 << 3 if self.units else self.smallest
+            if now - self.start > least >> 1:
                 self.fired = True
                 return "ack-train"
         if not self.excerpt:

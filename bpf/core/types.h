@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Shared by the parts of the core. It compiles for BPF (after vmlinux.h) and for the host.
+ * Shared by the parts of the core. It compiles for BPF (after vmlinux.h), for FreeBSD's kernel, and for
+ * the host.
  *
  * Windows, deliveries and data in flight are counted in segments, sequence offsets and totals in
  * bytes, and times in nanoseconds unless stated otherwise. There is no floating point, no signed
@@ -9,7 +10,11 @@
 #ifndef SLOWSTART_TYPES_H
 #define SLOWSTART_TYPES_H
 
-#ifndef __VMLINUX_H__
+#if defined(__FreeBSD__)
+#include <sys/types.h>
+typedef uint32_t __u32;
+typedef unsigned long long __u64;
+#elif !defined(__VMLINUX_H__)
 #include <linux/types.h>
 #endif
 

@@ -89,6 +89,24 @@ def write(folder: Path, calibration: str = CALIBRATION, limit: int = 5000) -> Pa
     return made
 
 
+def test_a_chosen_value_on_the_edge_of_its_range_is_named(tmp_path: Path) -> None:
+    def edges(text: str) -> list[str]:
+        found = studies.load(write(tmp_path, text), sets=False).calibrations["path"]
+        return found.edges({"buffer": "800 packets"})
+
+    assert edges(CALIBRATION) == ["buffer"]
+    reason = 'reason = "not published"'
+    assert edges(CALIBRATION.replace(reason, f'{reason}\nedge = "the router has no more"')) == []
+    assert edges(CALIBRATION.replace("800", "900").replace("413", "800")) == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_chosen_point_of_a_shipped_study_is_on_an_edge_without_a_reason(name: str) -> None:
+    study = studies.load(name)
+    for each, allowed in study.allowed.items():
+        assert study.calibrations[each].edges(allowed.chosen) == []
+
+
 def test_a_mixture_gives_each_part_its_share_of_the_runs() -> None:
     first = [takes(number, 0.0, 0.6) for number in range(100)]
     rest = [takes(number, 0.6, 1.0) for number in range(100)]

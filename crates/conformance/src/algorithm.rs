@@ -81,6 +81,7 @@ const SLOW_START: &[Known] = &[
                     ("paper", "paper"),
                     ("ns2", "ns2"),
                     ("ns2-excerpt", "ns2-excerpt"),
+                    ("ns2-units", "ns2-units"),
                 ],
             ),
             ("delay", "delay", &[("true", "true"), ("false", "false")]),

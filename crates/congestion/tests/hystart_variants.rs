@@ -148,3 +148,32 @@ fn the_excerpt_leaves_at_the_tenth_ack() {
         );
     }
 }
+
+/// Half of 100 ms in eighths of a millisecond is the number 400, and it counts as microseconds.
+#[test]
+fn in_the_units_of_ns2_two_acks_are_a_train() {
+    for (gap, exit) in [
+        (200, Some(4)),
+        (400, Some(3)),
+        (401, Some(2)),
+        (4_000, Some(2)),
+        (4_001, None),
+    ] {
+        let mut hystart = new(HyStartVariant::Ns2Units);
+        let found = round(&mut hystart, 2, (1_000_000, gap, 30), 100_000);
+        assert_eq!(found.map(|(place, _)| place), exit, "{gap}");
+        if let Some((_, reason)) = found {
+            let expected = ExitReason::AckTrain {
+                train: Duration::from_micros(gap * (exit.unwrap_or(1) - 1)),
+                threshold: Duration::from_micros(400),
+            };
+            assert_eq!(reason, expected);
+        }
+        // With converted units the train would have to last 50 ms.
+        let mut converted = new(HyStartVariant::Ns2);
+        assert_eq!(
+            round(&mut converted, 2, (1_000_000, gap, 12), 100_000),
+            None
+        );
+    }
+}

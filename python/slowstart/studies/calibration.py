@@ -60,6 +60,12 @@ class Parameter:
     part: int | None
     """The part of a mixture that it belongs to; ``None`` for both."""
     reason: str
+    edge: str
+    """Why no values beyond the first and the last are searched; empty if there may be some."""
+
+    def is_edge(self, value: Scalar) -> bool:
+        """Whether a chosen value leaves open what lies beyond it."""
+        return not self.edge and len(self.values) > 1 and value in (self.values[0], self.values[-1])
 
     @property
     def is_share(self) -> bool:
@@ -174,6 +180,15 @@ class Calibration:
             }
             made.append((fraction, settings))
         return made if share < 1 else made[:1]
+
+    def edges(self, point: Mapping[str, Scalar]) -> list[str]:
+        """The parameters whose values should be widened, because the chosen point is on their edge.
+
+        None without targets: nothing then says on which side a better point lies.
+        """
+        if not self.targets:
+            return []
+        return [name for name, each in self.parameters.items() if each.is_edge(point[name])]
 
     def distance_between(self, one: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> float:
         """How far apart two points are, with each range scaled to 1."""
@@ -292,7 +307,7 @@ def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
     )
 
 
-_PROSE = ("about", "words", "where", "reason")
+_PROSE = ("about", "words", "where", "reason", "edge")
 
 
 def _definition(table: Mapping[str, Any]) -> str:
@@ -307,7 +322,7 @@ def _definition(table: Mapping[str, Any]) -> str:
 
 
 def _parameter(node: Node, name: str, kind: str) -> Parameter:
-    node.only("keys", "values", "low", "high", "unit", "digits", "part", "reason")
+    node.only("keys", "values", "low", "high", "unit", "digits", "part", "reason", "edge")
     node.need("reason")
     values = tuple(node.scalars("values")) if node.has("values") else ()
     if values and (node.has("low") or node.has("high")):
@@ -336,6 +351,7 @@ def _parameter(node: Node, name: str, kind: str) -> Parameter:
         node.integer("digits", 0, least=0),
         part,
         node.text("reason"),
+        node.text("edge", ""),
     )
 
 

@@ -28,6 +28,7 @@ from slowstart.errors import InputError
 from slowstart.studies.calibration import applied, takes
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import STACKS, Axis, Repetitions, Stack, merge, points, read_axes
+from slowstart.studies.readings import answers_of
 from slowstart.studies.store import Extract, Job, time_to
 
 if TYPE_CHECKING:
@@ -222,12 +223,13 @@ def read_experiment(
         about = [each for each in readings if each.is_about(name, labels)]
         if about and unavailable is None:
             variants += [()] * (most - len(variants))
-            for reading in readings:
-                for patch in reading.further.values():
-                    other = copy.deepcopy(tree)
+            for words in answers_of(readings):
+                patches = [each.further[words] for each in about if words in each.further]
+                other = copy.deepcopy(tree)
+                for patch in patches:
                     merge(other, patch)
-                    there = _parts(other, own, chosen, folders, where, seed)[0]
-                    variants.append(there if reading in about else ())
+                there = _parts(other, own, chosen, folders, where, seed)[0] if patches else ()
+                variants.append(there)
         names = tuple(each.name for each, _ in own)
         cells.append(Cell(labels, repeated, parts, unavailable, in_quick, names, tuple(variants)))
     return Experiment(

@@ -5,6 +5,8 @@ about (all, if it does not say), and further answers to it, each a partial scena
 the cells' own. The scenarios of the experiments are the first answer. A full run judges each claim
 about such cells with every answer, one question at a time: the claim agrees or differs with all of
 them, or the publication does not identify it (:func:`slowstart.studies.claims.over_points`).
+Readings that give an answer in the same words give it together: the cells of each change at once,
+each by its own part of a scenario.
 
 .. code-block:: toml
 
@@ -87,9 +89,14 @@ def read_readings(root: Node) -> tuple[Reading, ...]:
     return tuple(found)
 
 
+def answers_of(readings: Sequence[Reading]) -> list[str]:
+    """The words of all further answers, each once."""
+    return list(dict.fromkeys(words for each in readings for words in each.further))
+
+
 def points_of(readings: Sequence[Reading], networks: int) -> list[str]:
     """The words of the points at which claims are judged: of ``networks``, then of each answer."""
     return [
         *(f"point {number + 2} of the allowed set" for number in range(networks)),
-        *(words for each in readings for words in each.further),
+        *answers_of(readings),
     ]

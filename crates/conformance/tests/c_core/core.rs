@@ -82,7 +82,12 @@ impl Compiled {
     /// Starts it; `None`, with a printed reason, without a C compiler.
     pub fn new() -> Option<Self> {
         static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-        let program = PROGRAM.get_or_init(compile).as_ref()?;
+        let program = PROGRAM.get_or_init(|| compile("bpf/host/answer.c", "answer", &[]));
+        Some(Self::of(program.as_ref()?))
+    }
+
+    /// Starts a compiled program that answers as the core does.
+    pub fn of(program: &Path) -> Self {
         let mut child = Command::new(program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -90,25 +95,25 @@ impl Compiled {
             .expect("the core starts");
         let input = child.stdin.take().expect("piped");
         let output = BufReader::new(child.stdout.take().expect("piped"));
-        Some(Self(Rc::new(RefCell::new(Process {
+        Self(Rc::new(RefCell::new(Process {
             child,
             input,
             output,
             line: String::new(),
             last: Reply::default(),
-        }))))
+        })))
     }
 }
 
-fn compile() -> Option<PathBuf> {
-    let source = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../bpf/host/answer.c"
-    ));
-    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("answer");
+/// Compiles a program of the checkout; `None`, with a printed reason, without a C compiler.
+pub fn compile(source: &str, name: &str, options: &[String]) -> Option<PathBuf> {
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(source);
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiled = Command::new("cc")
-        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o"])
-        .args([program.as_path(), source])
+        .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror"])
+        .args(options)
+        .arg("-o")
+        .args([&program, &source])
         .output();
     match compiled {
         Ok(output) => {

@@ -6,6 +6,7 @@
 //! skipped, and say so; they fail instead where `CI` or `SLOWSTART_REQUIRE_ROOT_TESTS` is set.
 
 mod core;
+mod freebsd;
 mod random;
 
 use std::path::Path;

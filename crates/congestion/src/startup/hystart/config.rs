@@ -17,6 +17,15 @@ pub enum HyStartVariant {
     Ns2,
     /// The same port exactly as in the published excerpt: nothing lowers the round minimum.
     Ns2Excerpt,
+    /// [`Self::Ns2`] with the smallest RTT in the unit that `measure_delay` of ns-2.35 gives it.
+    Ns2Units,
+}
+
+impl HyStartVariant {
+    /// Whether this is a form of the port to ns-2.
+    pub(super) const fn is_port(self) -> bool {
+        matches!(self, Self::Ns2 | Self::Ns2Excerpt | Self::Ns2Units)
+    }
 }
 
 /// The Linux version that HyStart follows.
@@ -72,7 +81,7 @@ impl HyStartConfig {
         let (low_window, ack_delta, delay_min, delay_max) = match variant {
             HyStartVariant::Linux => (16, 2, 4, 16),
             HyStartVariant::Paper => (16, 2, 2, 8),
-            HyStartVariant::Ns2 | HyStartVariant::Ns2Excerpt => (0, 4, 4, 16),
+            _ => (0, 4, 4, 16),
         };
         Self {
             variant,
@@ -100,7 +109,8 @@ impl Options for HyStartConfig {
             default: "linux",
             help: "linux; paper: Ha and Rhee 2011 (2 to 8 ms above the previous round); ns2: \
                    Shahgir's port to ns-2 (4 ms trains, no low window); ns2-excerpt: the same, \
-                   exactly as in its published excerpt; also sets low_window, ack_delta, \
+                   exactly as in its published excerpt; ns2-units: the port with the units of \
+                   ns-2.35, where two ACKs can be a train; also sets low_window, ack_delta, \
                    delay_min and delay_max",
         },
         OptionInfo {
@@ -168,8 +178,9 @@ impl Options for HyStartConfig {
                     ("paper", HyStartVariant::Paper),
                     ("ns2", HyStartVariant::Ns2),
                     ("ns2-excerpt", HyStartVariant::Ns2Excerpt),
+                    ("ns2-units", HyStartVariant::Ns2Units),
                 ];
-                let expected = "linux, paper, ns2 or ns2-excerpt";
+                let expected = "linux, paper, ns2, ns2-excerpt or ns2-units";
                 let variant = options::choice(value, &variants, expected)?;
                 *self = Self {
                     linux: self.linux,

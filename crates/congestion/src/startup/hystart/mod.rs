@@ -231,8 +231,9 @@ impl Startup for HyStart {
         let reason = match self.config.variant {
             HyStartVariant::Linux => self.detect(rtt, ack, window),
             HyStartVariant::Paper => self.detect_as_paper(rtt, ack, window),
-            HyStartVariant::Ns2 => self.detect_as_port(rtt, true, ack, window),
-            HyStartVariant::Ns2Excerpt => self.detect_as_port(rtt, false, ack, window),
+            HyStartVariant::Ns2 | HyStartVariant::Ns2Excerpt | HyStartVariant::Ns2Units => {
+                self.detect_as_port(rtt, ack, window)
+            }
         }?;
         self.found = true;
         Some(leave(window, reason))
@@ -250,11 +251,7 @@ impl Startup for HyStart {
             self.delay_min = 0;
         }
         // The port never rearms the detectors.
-        let is_port = matches!(
-            self.config.variant,
-            HyStartVariant::Ns2 | HyStartVariant::Ns2Excerpt
-        );
-        self.found &= is_port;
+        self.found &= self.config.variant.is_port();
         self.last_rtt = u64::MAX;
         self.begin_round(congestion.now.as_micros(), congestion.snd_nxt);
     }

@@ -9,7 +9,9 @@
 //! start above half the smallest RTT; the delay test is Linux's. The ACK that opens a round is
 //! neither a member of the train nor a sample, and does not update the smallest RTT, so the tenth
 //! ACK of a round is the first that decides. There is no low window, and nothing rearms the
-//! detectors.
+//! detectors. In ns-2.35, `measure_delay` keeps the smallest RTT in eighths of a millisecond, and the
+//! excerpt compares half of that number with microseconds: `variant=ns2-units`. A train then needs
+//! four microseconds for each millisecond of the RTT, so two ACKs within 4 ms are one.
 //!
 //! # Deviations
 //! - The paper's clamps and its ratio of 1/16 are taken from two independent programs that quote
@@ -18,11 +20,16 @@
 //!   it being lowered. `variant=ns2` assumes that the measurement function it calls lowers it;
 //!   `variant=ns2-excerpt` follows the excerpt literally, so that the first test of a round always
 //!   ends slow start. Test: `hystart_variants.rs` (`the_excerpt_leaves_at_the_tenth_ack`).
+//! - The port does not say whether its author converted the unit: `variant=ns2` assumes it. With
+//!   `variant=ns2-units` the delay test still compares times of one unit, because nothing shows what
+//!   the round's smallest RTT is measured in. Test: `hystart_variants.rs`
+//!   (`in_the_units_of_ns2_two_acks_are_a_train`).
+//! - `measure_delay` of ns-2.35 measures nothing in the first second of a simulation. Here it does.
 //! - The port also runs when window and threshold are equal; here that is not slow start.
 
 use units::Duration;
 
-use super::HyStart;
+use super::{HyStart, HyStartVariant};
 use crate::{Ack, ExitReason, Window};
 
 /// The port's round minimum until something lowers it, in microseconds.
@@ -72,7 +79,6 @@ impl HyStart {
     pub(super) fn detect_as_port(
         &mut self,
         rtt: u64,
-        measured: bool,
         ack: &Ack,
         window: &Window,
     ) -> Option<ExitReason> {
@@ -87,7 +93,12 @@ impl HyStart {
         }
         self.observe(rtt);
         if self.config.train && self.extends_train(now) {
-            let (train, threshold) = (self.round_length(now), self.delay_min / 2);
+            let smallest = match self.config.variant {
+                // Whole milliseconds, times eight; a delay of zero counts as one.
+                HyStartVariant::Ns2Units => (self.delay_min / 1_000 * 8).max(1),
+                _ => self.delay_min,
+            };
+            let (train, threshold) = (self.round_length(now), smallest / 2);
             if train > threshold {
                 return Some(ExitReason::AckTrain {
                     train: Duration::from_micros(train),
@@ -98,7 +109,7 @@ impl HyStart {
         if !self.config.delay {
             return None;
         }
-        if measured {
+        if self.config.variant != HyStartVariant::Ns2Excerpt {
             self.curr_rtt = self.curr_rtt.min(rtt);
         }
         self.judge_delay()
