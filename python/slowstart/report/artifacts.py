@@ -15,7 +15,7 @@ from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures.stacking import stacking
 from slowstart.planning import MOST_AT_A_SIZE, transferred
-from slowstart.report import exits, tables
+from slowstart.report import exits, pairs, tables
 from slowstart.report import page as report
 from slowstart.report.page import Drawing
 from slowstart.store.output import RESULT, SCENARIOS
@@ -144,7 +144,19 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         exits.rows(simulated, paths, cost),
         exits.columns(cost),
     )
-    report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel)
+    report.write(
+        folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel,
+        _pairs(folder, plan, flows),
+    )  # fmt: skip
+
+
+def _pairs(folder: Path, plan: Plan, flows: pl.DataFrame) -> report.Paired:
+    """Compares each algorithm with the first, and writes the numbers to ``pairs.csv``."""
+    found = pairs.effects(flows) if plan.paired else []
+    if not found:
+        return report.Paired()
+    pairs.frame(found).write_csv(folder / "pairs.csv")
+    return report.Paired(pairs.words(found), pairs.rows(found), pairs.columns(found))
 
 
 def _costs(
