@@ -77,6 +77,8 @@ class Plan:
     """Makes the same scenarios with another transfer size."""
     with_oracle: Callable[[str | None], list[Scenario]] | None = None
     """Makes the same scenarios with an ideal exit, at a transfer size or at their own."""
+    paired: bool = False
+    """Each scenario is an algorithm over a path, and run i of all has the same seed."""
     remarks: Sequence[str] = ()
     """Sentences to print below the tables."""
     notes: Sequence[str] = ()

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart.sweeps import Archive
+from slowstart.sweeps import Archive, against
 from slowstart.sweeps import figures as drawing
 from slowstart.sweeps.sweep import Sweep
 
@@ -294,6 +294,47 @@ def test_the_number_of_keys_chooses_the_figure(kind: str) -> None:
     if kind != "words":
         assert "rate (Mbit/s)" in labels
     assert "completion time (s)" in labels
+
+
+def test_ratios_to_a_baseline_are_those_of_runs_with_the_same_seed() -> None:
+    tree = {
+        "runs": 6,
+        "baseline": "reno",
+        "scenario": {
+            "path": {"rate": "10 Mbit/s", "buffer": "1 bdp", "loss": "1 %"},
+            "flow": [{"size": "50 kB"}],
+        },
+        "grid": {
+            "flow.algorithm": ["cubic+hystart", "reno"],
+            "path.rate": ["10 Mbit/s", "20 Mbit/s"],
+            "path.rtt": ["5 ms", "10 ms"],
+        },
+    }
+    done = slowstart.sweep(tree)
+    # Twice as fast in every run, so that every interval excludes 1.
+    slow = pl.col("algorithm") != "cubic+hystart"
+    table = done.table.sort("algorithm", "rate_bps", "rtt_s", "run")
+    base = table.filter(slow)["fct_s"].to_numpy()
+    table = table.with_columns(fct_s=pl.Series([*(base / 2), *base]))
+    found = against.ratios(done.definition, table, "fct_s", "reno")
+    assert found["fct_s"].to_list() == pytest.approx([0.5] * 24)
+    drawn = {each.name: each for each in drawing.draw(done.definition, table, ["fct_s"])}
+    assert list(drawn) == ["fct_s", "fct_s-lines", "fct_s-ratio"]
+    ratio = drawn["fct_s-ratio"]
+    marks = [line for axes in ratio.figure.axes for line in axes.lines if line.get_marker() == "o"]
+    assert len(marks) == 4
+    assert "excludes 1" in ratio.caption
+
+
+def test_a_baseline_is_a_value_of_a_swept_key(tmp_path: Path) -> None:
+    done = command(written(tmp_path), "s.toml", "--baseline", "cubic+serch")
+    assert done.returncode == 2
+    assert "the baseline cubic+serch is no value of a swept key" in done.stderr
+    assert not (tmp_path / "sweep-s").exists()
+    written(tmp_path, f'baseline = "vegas"\n{SMALL}')
+    done = command(tmp_path, "s.toml")
+    assert done.returncode == 2
+    assert "s.toml:1: the baseline vegas is no value" in done.stderr
 
 
 def test_the_report_shows_the_sweep(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slowstart import running
+from slowstart import extras, running
 from slowstart.commands.options import Stack
 from slowstart.errors import InputError, RunError, complain
 from slowstart.report.progress import Meter
@@ -115,6 +115,7 @@ def _check(plan: Plan, how: How) -> None:
 
 def _show(plan: Plan, runs: Runs, output: str | None) -> None:
     _print_tables(plan, runs.overview)
+    _print_pairs(plan, runs)
     _print_costs(plan, runs)
     if output is not None:
         sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
@@ -182,6 +183,25 @@ def _document(plan: Plan, runs: Runs) -> str:
 
     found = exits.costs(plan.scenarios, runs.main, runs.oracles[None]).to_dicts()
     return json.dumps({**json.loads(runs.text), "exit_cost": found}, sort_keys=True)
+
+
+def _print_pairs(plan: Plan, runs: Runs) -> None:
+    """Prints each algorithm against the first, if there are enough pairs of runs for a test."""
+    if not plan.paired or extras.missing() or max(each.runs for each in plan.scenarios) < 6:
+        return
+    from slowstart.report import pairs, tables
+
+    found = pairs.effects(runs.flows)
+    tested = {each.path for each in found if each.p is not None}
+    if not tested:
+        return
+    out = tables.console()
+    heads = [column.head for column in pairs.columns(found)]
+    for path, cells in pairs.rows(found).items():
+        if path in tested:
+            out.print(f"{tables.short(path)}: pairs of runs", style="bold", markup=False)
+            tables.grid(out, heads, cells, left=1)
+    out.print(pairs.words(found), markup=False, soft_wrap=not sys.stdout.isatty())
 
 
 def _print_costs(plan: Plan, runs: Runs) -> None:

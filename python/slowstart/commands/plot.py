@@ -22,9 +22,9 @@ Examples:
   slowstart plot result distributions --theme paper.toml
 
 \b
-Figures: evolution, completion, distributions, exit-shares, exit-cost, network,
-response-times, response-distributions, queues. "evolution" needs a result that was
-made with --traces.
+Figures: evolution, completion, distributions, exit-shares, exit-cost,
+throughput-delay, network, response-times, response-distributions, queues. "evolution"
+needs a result that was made with --traces.
 """
 
 

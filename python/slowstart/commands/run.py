@@ -51,6 +51,7 @@ Examples:
   slowstart compare geo -a cubic+search -a own --stack quinn --stack noq
   slowstart compare geo -a cubic+search -a cubic+hystart --cost
   slowstart compare geo -a "Ours=cubic+search:threshold=30" -a Linux=cubic+hystart
+  slowstart compare geo -n 20 -a cubic+search -a cubic --baseline cubic
   slowstart compare geo lte -n 20 -o paper --format pdf --width 3.3in
   slowstart compare wired lte --size 1MB -n 100000 -o flows.parquet
 
@@ -140,6 +141,12 @@ def compare_paths(
         typer.Option(metavar="TIME", help="Time between the starts of consecutive flows.",
                      show_default=False),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="ALG", show_default=False,
+                     help="The algorithm, or its label, that the others are compared with run by "
+                     "run; it stands first [default: the first]."),
+    ] = None,
     *,
     options: ReportOptions,
 ) -> None:  # fmt: skip
@@ -155,7 +162,7 @@ def compare_paths(
         "stagger": stagger,
     }
     amount = SIZE if size is None and duration is None else size
-    algorithms = algorithm or list(ALGORITHMS)
+    algorithms = _first(algorithm or list(ALGORITHMS), baseline)
     kind, beside = stacks.chosen(options.stacks)
     if options.traces and not options.report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
@@ -176,6 +183,25 @@ def compare_paths(
         remarks.append(f"For a report with figures (-o DIR): {extras.INSTALL}")
     plan = replace(plan, remarks=remarks)
     _make(plan, how, options, look)
+
+
+def _first(algorithms: list[str], baseline: str | None) -> list[str]:
+    """The algorithms with the baseline first.
+
+    Raises:
+        InputError: The baseline is not one of them.
+    """
+    if baseline is None:
+        return algorithms
+    plain, labels = split(algorithms)
+    known = [label or each for each, label in zip(plain, labels, strict=True)]
+    for names_of in (known, plain, algorithms):
+        if baseline in names_of:
+            first = algorithms[names_of.index(baseline)]
+            return [first, *(each for each in algorithms if each != first)]
+    raise InputError(
+        f"--baseline {baseline} is not compared: name one of {', '.join(known)}, or add it with -a"
+    )
 
 
 def _plan(
@@ -216,6 +242,7 @@ def _plan(
         kernel=how.kernel,
         at_size=at_size,
         with_oracle=with_oracle if has_ideal else None,
+        paired=True,
         notes=[*remark_once(fixed, settings["runs"]), *meanings(labels)],
     )
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   slowstart sweep scenarios/sweeps/sweep.toml
+  slowstart sweep my.toml --baseline cubic+hystart
   slowstart sweep my.toml -o results --csv > table.csv
   slowstart sweep status my.toml
   slowstart sweep show 3f9a0c1d my.toml | sh
@@ -95,6 +96,12 @@ def sweep(
                      help="Run on the workers of this Dask scheduler (tcp://host:8786) [default: "
                      "all cores of this machine]."),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", show_default=False,
+                     help="A value of a swept key, such as an algorithm: figures also show the "
+                     "ratios to it, run by run [default: `baseline` of the file]."),
+    ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
     *,
     options: RunOptions,
@@ -111,8 +118,12 @@ def sweep(
         }
         raise InputError(usage[verb])
     part = _shard(shard)
-    if verb != "run" and (on or options.threads or csv or (verb == "show" and part[1] > 1)):
-        raise InputError(f"{verb} runs nothing: leave out --on, --threads, --csv and --shard")
+    if verb != "run" and (
+        on or options.threads or csv or baseline or (verb == "show" and part[1] > 1)
+    ):
+        raise InputError(
+            f"{verb} runs nothing: leave out --on, --threads, --csv, --baseline and --shard"
+        )
     if options.as_json and verb != "status":
         raise InputError("--json works with status only; --csv prints the table")
     if on is not None and options.threads is not None:
@@ -120,6 +131,11 @@ def sweep(
     stack = options.stack if isinstance(options.stack, str) else None
     need_report("slowstart sweep")
     made = _load(rest[-1], options.output, options.runs, stack)
+    if baseline is not None:
+        from slowstart.sweeps import against
+
+        against.column(made.definition, baseline)
+        made.baseline = baseline
     if verb == "status":
         _print_status(made.status(part), options.as_json)
         return 0

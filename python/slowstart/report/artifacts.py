@@ -13,9 +13,10 @@ from slowstart._native import median_interval
 from slowstart._version import __version__
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
+from slowstart.figures import tradeoff
 from slowstart.figures.stacking import stacking
 from slowstart.planning import MOST_AT_A_SIZE, transferred
-from slowstart.report import exits, tables
+from slowstart.report import exits, pairs, tables
 from slowstart.report import page as report
 from slowstart.report.page import Drawing
 from slowstart.store.output import RESULT, SCENARIOS
@@ -122,6 +123,9 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     for name, some in pages("distributions", short["path"].to_list()):  # none without flows
         part = short.filter(pl.col("path").is_in(some))
         painter.draw(name, None, caption, plots.distributions, part, names)
+    for name, some in pages("throughput-delay", short.drop_nulls("rtt_p95_ms")["path"].to_list()):
+        part = short.filter(pl.col("path").is_in(some))
+        painter.draw(name, None, tradeoff.CAPTION, tradeoff.throughput_delay, part, names)
     caption = (
         "Slow-start exits: early (before the bottleneck was busy for one base RTT), at the "
         "chokepoint (after that, without a loss), or late (because of a loss). Error bars are 95 % "
@@ -144,7 +148,19 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         exits.rows(simulated, paths, cost),
         exits.columns(cost),
     )
-    report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel)
+    report.write(
+        folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel,
+        _pairs(folder, plan, flows),
+    )  # fmt: skip
+
+
+def _pairs(folder: Path, plan: Plan, flows: pl.DataFrame) -> report.Paired:
+    """Compares each algorithm with the first, and writes the numbers to ``pairs.csv``."""
+    found = pairs.effects(flows) if plan.paired else []
+    if not found:
+        return report.Paired()
+    pairs.frame(found).write_csv(folder / "pairs.csv")
+    return report.Paired(pairs.words(found), pairs.rows(found), pairs.columns(found))
 
 
 def _costs(

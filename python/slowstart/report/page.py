@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import platform
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from slowstart._version import __version__
 from slowstart.figures import colors
-from slowstart.report import tables
+from slowstart.report import table_files, tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +50,15 @@ class Block:
     columns: Sequence[tables.Column]
 
 
+@dataclass(frozen=True)
+class Paired:
+    """The comparisons of pairs of runs, by path."""
+
+    words: str = ""
+    rows: Mapping[str, Sequence[Sequence[tables.Cell]]] = field(default_factory=dict)
+    columns: Sequence[tables.Column] = ()
+
+
 def slug(name: str) -> str:
     """``name`` as a file name of letters, digits and dashes."""
     return re.sub(r"[^A-Za-z0-9]+", "-", tables.short(name)).strip("-") or "path"
@@ -85,6 +94,7 @@ def write(
     notes: Sequence[str],
     block: Block,
     kernel: str | None,
+    paired: Paired,
 ) -> None:
     """Writes ``report.html`` to ``folder``, with its figures.
 
@@ -96,6 +106,7 @@ def write(
         notes: Sentences about excluded runs and omitted figures.
         block: The words and tables about the start-ups.
         kernel: The kernel that ran them, if one did.
+        paired: The comparisons with the baseline.
     """
     paths = {each.path: each.resolved["path"] for each in scenarios}
     groups = tables.by_path(overview["summary"])
@@ -111,13 +122,14 @@ def write(
         full = tables.row(summary)
         return [full[place] for place in shown]
 
-    sections = [
+    sections: list[dict[str, Any]] = [
         {
             "title": tables.short(path),
             "summary": paths[path]["summary"],
             "facts": tables.describe(paths[path]),
             "networks": networks.get(path, []),
             "words": block.words.get(path, []),
+            "pairs": paired.rows.get(path, []),
             "startups": block.rows.get(path, []),
             "traffic": background.get(path, []),
             "responses": responses.get(path, []),
@@ -126,6 +138,21 @@ def write(
         }
         for path in measured
     ]
+    for section, path in zip(sections, measured, strict=True):
+        for kind, heads in (
+            ("networks", tables.NETWORK_COLUMNS),
+            ("pairs", paired.columns),
+            ("startups", block.columns),
+            ("traffic", tables.TRAFFIC_COLUMNS),
+            ("responses", tables.RESPONSE_COLUMNS),
+        ):
+            if section[kind]:
+                names_of = [column.head for column in heads]
+                table_files.write(folder, f"{kind}-{slug(path)}", names_of, section[kind])
+        if section["rows"]:
+            names_of = [tables.COLUMNS[place].head for place in shown]
+            plain = [row for _, row in section["rows"]]
+            table_files.write(folder, f"summary-{slug(path)}", names_of, plain)
     # All have the same seeds; a path on which nothing is random has one run.
     any_of_them = max(scenarios, key=lambda each: each.runs)
     page = render(
@@ -137,6 +164,8 @@ def write(
         network_columns=tables.NETWORK_COLUMNS if networks else (),
         traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
         response_columns=tables.RESPONSE_COLUMNS if responses else (),
+        pair_columns=paired.columns,
+        pair_words=paired.words,
         startup_columns=block.columns if block.rows else (),
         notes=notes,
         names=names or list(dict.fromkeys(row["name"] for row in overview["traffic"])),

@@ -12,6 +12,7 @@ from slowstart import plots
 from slowstart.errors import InputError
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
+from slowstart.figures import tradeoff
 from slowstart.report import page as report
 from slowstart.report import tables
 from slowstart.report.artifacts import BY_SIZE, facts, pages
@@ -127,6 +128,15 @@ def _distributions(saved: Saved) -> Drawn:
     yield from _paged("distributions", table, lambda part: plots.distributions(part, saved.names))
 
 
+def _throughput_delay(saved: Saved) -> Drawn:
+    table = _short(saved.table("flows.parquet", "it is incomplete")).drop_nulls("rtt_p95_ms")
+    if table.is_empty():
+        raise InputError(f"{saved.folder} has no flow with an RTT")
+    yield from _paged(
+        "throughput-delay", table, lambda part: tradeoff.throughput_delay(part, saved.names)
+    )
+
+
 def _exit_shares(saved: Saved) -> Drawn:
     rows = [
         {**row, "path": tables.short(row["path"])}
@@ -174,6 +184,7 @@ KINDS: dict[str, Callable[[Saved], Drawn]] = {
     "distributions": _distributions,
     "exit-shares": _exit_shares,
     "exit-cost": _exit_cost,
+    "throughput-delay": _throughput_delay,
     "network": _network,
     "response-times": _exchange("response-times", "responses", exchange_plots.response_times),
     "response-distributions": _exchange(

@@ -257,8 +257,8 @@ def _remove_leftovers(target: Path) -> None:
 def _put_in_place(aside: Path, target: Path) -> None:
     # mkdtemp makes folders private; a result gets the mode of any new folder.
     aside.chmod(0o777 & ~_mask())
-    for file in aside.iterdir():
-        sync_file(file)
+    for each in aside.rglob("*"):
+        (sync_folder if each.is_dir() else sync_file)(each)
     sync_folder(aside)
     if not target.exists():
         aside.rename(target)

@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 
 from slowstart import stats
+from slowstart.stats import holm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
+
+__all__ = ["CONFIDENCE", "RELATIONS", "STATISTICS", "Estimate", "censor", "estimate", "holm",
+           "ratio_of_means", "relate"]  # fmt: skip
 
 CONFIDENCE = 0.95
 _RESAMPLES = 10_000
@@ -337,14 +341,3 @@ def _unpaired(
         value, low, high, None if low is None else CONFIDENCE, few, len(one) + len(other), missing,
         p, test,
     )  # fmt: skip
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """The p-values of several tests, adjusted by Holm's method."""
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, place in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = largest
-    return adjusted

@@ -23,6 +23,7 @@ from slowstart._native import Scenario, parse_toml, run_batch
 from slowstart.errors import InputError
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import merge, put
+from slowstart.sweeps import against
 from slowstart.sweeps.axes import MOST, Axis, Span, column, latin, name_of, read_axis
 from slowstart.sweeps.expressions import Expression
 
@@ -34,6 +35,7 @@ _PLACE = re.compile(r"^sweep(:\d+)*: ")
 _SLOT = "\N{SYMBOL FOR DELETE}"
 _ROOT = (
     "about", "runs", "seed", "scenario", "grid", "latin_hypercube", "derived", "tables", "figures",
+    "baseline",
     "labels", "stack",
 )  # fmt: skip
 TABLES = (
@@ -110,6 +112,8 @@ class Definition:
     about: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     """The label of each labelled algorithm, by its canonical name."""
+    baseline: str = ""
+    """The value of a swept key with which figures compare the others; empty: they do not."""
     _templates: dict[tuple[int, ...], tuple[list[str], list[int]]] = field(default_factory=dict)
 
     # --- reading -------------------------------------------------------------------------------
@@ -204,6 +208,7 @@ class Definition:
             tuple(node.texts("figures")),
             node.text("about", ""),
             shown,
+            node.text("baseline", ""),
         )
         if made.points * runs > MOST * 10:
             raise node.refuse(f"{made.points} points of {runs} runs: the limit is {MOST * 10} runs")
@@ -398,6 +403,11 @@ class Definition:
                 raise self.node.refuse(
                     f"figures: there is no measurement {name}{nearest(name, known)}", "figures"
                 )
+        if self.baseline:
+            try:
+                against.column(self, self.baseline)
+            except InputError as error:
+                raise self.node.refuse(str(error), "baseline") from error
         first = [0] * len(self.shape)
         self._try(first, None)
         for number, axis in enumerate(self.axes):

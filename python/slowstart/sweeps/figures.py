@@ -1,8 +1,9 @@
 """The figures of a sweep, by the number of numeric keys that it varies.
 
-One key: lines with bands. Two: heat maps. Three: heat maps for each value of the third. More: the
-effect of each key alone, over all values of the others. An algorithm, or another key that takes
-words, becomes the colours of lines and the columns of maps.
+One key: lines with bands. Two: heat maps, and lines over the first of them. Three: heat maps for
+each value of the third. More: the effect of each key alone, over all values of the others. An
+algorithm, or another key that takes words, becomes the colours of lines and the columns of maps.
+With a baseline, each figure is drawn once more with the ratios to it.
 """
 
 from __future__ import annotations
@@ -20,16 +21,20 @@ from slowstart import quantities
 from slowstart._native import median_interval
 from slowstart.figures import colors
 from slowstart.plots import (
+    MOST_COLUMNS,
     finish,
+    label_left,
     legend,
     line_widths,
     new_figure,
+    panels,
     plain_log,
     plural,
     plurals,
     styled,
 )
 from slowstart.studies.bands import plain
+from slowstart.sweeps import against
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,22 +114,48 @@ def draw(definition: Definition, table: pl.DataFrame, measures: Sequence[str]) -
     made = []
     for measure in measures:
         label, factor = measure_label(measure)
-        frame = table.with_columns(_y=pl.col(measure).cast(pl.Float64) / factor)
-        frame = _classed(frame, numeric)
-        frame, series = _series(frame, words)
         name = re.sub(r"\W+", "-", measure)
-        if len(numeric) == 1 and len(words) <= 2:
-            made.append(_lines(name, label, frame, numeric[0], series, measure))
-        elif len(numeric) in (2, 3) and len(series) <= _MOST_PANELS:
-            made.append(_maps(name, label, frame, numeric, series, measure))
-        elif not numeric:
-            made.append(_categories(name, label, frame, series, measure))
-        else:
-            made += [
-                _lines(f"{name}-{each.name}", label, frame, each, series, measure, alone=False)
-                for each in numeric
-            ]
+        made += _measure(name, label, table, numeric, words, measure, factor)
+        if definition.baseline:
+            ratios = against.ratios(definition, table, measure, definition.baseline)
+            words_of = label.partition(" (")[0]
+            ratio = f"{words_of}, ratio to {definition.baseline}"
+            made += _measure(
+                f"{name}-ratio", ratio, ratios, numeric, words, measure, 1.0, ratio=True
+            )
     return made
+
+
+def _measure(
+    name: str,
+    label: str,
+    table: pl.DataFrame,
+    numeric: Sequence[_Scale],
+    words: Sequence[str],
+    measure: str,
+    factor: float,
+    *,
+    ratio: bool = False,
+) -> list[Drawn]:
+    """The figures of one measurement, or of its ratio to that of the baseline."""
+    frame = table.with_columns(_y=pl.col(measure).cast(pl.Float64) / factor)
+    frame = _classed(frame, numeric)
+    frame, series = _series(frame, words)
+    if not len(frame) - int(frame["_y"].null_count()):
+        return []
+    if len(numeric) == 1 and len(words) <= 2:
+        return [_lines(name, label, frame, numeric[0], series, measure, ratio=ratio)]
+    if len(numeric) in (2, 3) and len(series) <= _MOST_PANELS:
+        made = [_maps(name, label, frame, numeric, series, measure, ratio=ratio)]
+        if len(numeric) == 2 and len(series) >= 2:
+            made.append(_sections(f"{name}-lines", label, frame, numeric, series, measure, ratio))
+        return made
+    if not numeric:
+        return [_categories(name, label, frame, series, measure, ratio=ratio)]
+    return [
+        _lines(f"{name}-{each.name}", label, frame, each, series, measure, alone=False, ratio=ratio)
+        for each in numeric
+    ]
 
 
 def _split(definition: Definition, table: pl.DataFrame) -> tuple[list[_Scale], list[str]]:
@@ -214,6 +245,7 @@ def _lines(
     measure: str,
     *,
     alone: bool = True,
+    ratio: bool = False,
 ) -> Drawn:
     """Lines with bands over one key."""
     column = f"_{scale.column}"
@@ -223,27 +255,11 @@ def _lines(
         figure = new_figure(7.0, 4.3)
         axes = figure.subplots()
         styles = colors.styles(shown)
-        for each, width in zip(shown, line_widths(len(shown)), strict=True):
-            line = found.filter(pl.col("_series") == each).sort(column)
-            x = line[column].to_numpy()
-            style = styles[each]
-            axes.plot(
-                x, line["middle"].cast(pl.Float64).to_numpy(), color=style.color,
-                linestyle=style.dashes, linewidth=width, marker="o", markersize=3,
-            )  # fmt: skip
-            band = line.drop_nulls(["low", "high"])
-            axes.fill_between(
-                band[column].to_numpy(), band["low"].to_numpy(), band["high"].to_numpy(),
-                color=style.color, alpha=0.18, linewidth=0,
-            )  # fmt: skip
+        _draw_lines(axes, found, column, shown, styles)
         _x(axes, scale)
-        _y(axes, found, label)
-        if len(shown) > 1:
-            handles = [
-                Line2D([], [], color=styles[each].color, label=each, **_dashes(styles[each]))
-                for each in shown
-            ]
-            legend(figure, handles)
+        _y(axes, found, label, ratio=ratio)
+        if len(shown) > 1 or ratio:
+            legend(figure, _handles(shown, styles))
         pooled = "" if alone else ", over all values of the other keys"
         finish(figure, f"{label.partition(' (')[0]} over {scale.label.partition(' (')[0]}{pooled}")
     more = "" if alone else "Each point covers all values of the other swept keys. "
@@ -254,6 +270,73 @@ def _lines(
     if len(series) > len(shown):
         more += f"The first {len(shown)} of {len(series)} lines."
     return Drawn(name, _caption(frame, found, measure, more), figure)
+
+
+def _handles(series: Sequence[str], styles: dict[str, colors.Style]) -> list[Line2D]:
+    return [
+        Line2D([], [], color=styles[each].color, label=each or "all runs", **_dashes(styles[each]))
+        for each in series
+    ]
+
+
+def _draw_lines(
+    axes: Axes,
+    found: pl.DataFrame,
+    column: str,
+    series: Sequence[str],
+    styles: dict[str, colors.Style],
+) -> None:
+    """A line of medians with the band of its intervals for each of ``series``."""
+    for each, width in zip(series, line_widths(len(series)), strict=True):
+        line = found.filter(pl.col("_series") == each).sort(column)
+        style = styles[each]
+        axes.plot(
+            line[column].to_numpy(), line["middle"].cast(pl.Float64).to_numpy(),
+            color=style.color, linestyle=style.dashes, linewidth=width, marker="o", markersize=3,
+        )  # fmt: skip
+        band = line.drop_nulls(["low", "high"])
+        axes.fill_between(
+            band[column].to_numpy(), band["low"].to_numpy(), band["high"].to_numpy(),
+            color=style.color, alpha=0.18, linewidth=0,
+        )  # fmt: skip
+
+
+def _sections(
+    name: str,
+    label: str,
+    frame: pl.DataFrame,
+    numeric: Sequence[_Scale],
+    series: Sequence[str],
+    measure: str,
+    ratio: bool,
+) -> Drawn:
+    """All algorithms as lines over the first of two keys, a panel for each value of the second."""
+    across, by = numeric
+    x, panel = f"_{across.column}", f"_{by.column}"
+    every = frame[panel].unique().sort().to_list()
+    total = len(every)
+    places = np.unique(np.linspace(0, total - 1, min(total, MOST_COLUMNS)).round().astype(int))
+    values = [every[place] for place in places]
+    frame = frame.filter(pl.col(panel).is_in(values))
+    found = _medians(frame, ["_series", x, panel])
+    with styled():
+        figure, (grid,) = panels(0.8 + 3.1 * len(values), 3.6, 1, len(values), sharey="all")
+        styles = colors.styles(series)
+        for axes, value in zip(grid, values, strict=True):
+            _draw_lines(axes, found.filter(pl.col(panel) == value), x, series, styles)
+            axes.set_title(_valued(by, value))
+            _x(axes, across)
+        _y(grid[0], found, label, ratio=ratio)
+        label_left(grid, label)
+        legend(figure, _handles(series, styles))
+        finish(figure, f"{label.partition(' (')[0]} over {across.label.partition(' (')[0]}")
+    more = f"Panels show {len(values)} of {total} values of {by.name}." * (len(values) < total)
+    return Drawn(name, _caption(frame, found, measure, more), figure)
+
+
+def _valued(scale: _Scale, value: float) -> str:
+    """A value of a swept key with its name and unit."""
+    return f"{scale.label.partition(' (')[0]} {value:.3g} {scale.unit}".strip()
 
 
 def _dashes(style: colors.Style) -> dict[str, Any]:
@@ -272,9 +355,13 @@ def _spread(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0 and max(values) / min(values) > 20
 
 
-def _y(axes: Axes, found: pl.DataFrame, label: str) -> None:
+def _y(axes: Axes, found: pl.DataFrame, label: str, *, ratio: bool = False) -> None:
     axes.set_ylabel(label)
-    if _spread(found["middle"].drop_nulls().to_list()):
+    if ratio:
+        axes.set_yscale("log")
+        plain_log(axes.yaxis)
+        axes.axhline(1, color="#777777", linewidth=0.8, zorder=1)
+    elif _spread(found["middle"].drop_nulls().to_list()):
         axes.set_yscale("log")
         plain_log(axes.yaxis)
     else:
@@ -288,6 +375,8 @@ def _maps(
     numeric: Sequence[_Scale],
     series: Sequence[str],
     measure: str,
+    *,
+    ratio: bool = False,
 ) -> Drawn:
     """Heat maps: the two keys with most values, columns for words, rows for a third key."""
     x, y, *third = numeric
@@ -306,6 +395,10 @@ def _maps(
     middles = found["middle"].drop_nulls().to_list()
     ends = (min(middles, default=0.0), max(middles, default=1.0))
     norm = LogNorm(*ends) if _spread(middles) else Normalize(*ends)
+    if ratio:  # Equal factors below and above 1 have colours of equal strength.
+        most = max([1.05, *(max(each, 1 / each) for each in middles if each > 0)])
+        norm = LogNorm(1 / most, most)
+    palette = "RdBu_r" if ratio else "viridis"
     with styled():
         width = max(4.6, 1.3 + 3.3 * len(series))
         figure = new_figure(min(13.3, width), 0.9 + (2.9 if len(rows) == 1 else 2.2) * len(rows))
@@ -321,12 +414,13 @@ def _maps(
                     if one["middle"] is not None:
                         place = up.index(one[columns[1]]), across.index(one[columns[0]])
                         cells[place] = one["middle"]
-                image = axes.imshow(cells, origin="lower", aspect="auto", norm=norm, cmap="viridis")
+                image = axes.imshow(cells, origin="lower", aspect="auto", norm=norm, cmap=palette)
                 axes.grid(visible=False)
-                _numbers(axes, cells, norm)
+                sure = _excluded(part, columns, across, up) if ratio else None
+                _numbers(axes, cells, norm, sure)
                 title = [each] if each else []
                 if value is not None:
-                    title.append(f"{third[0].name.replace('_', ' ')} {value:.3g} {third[0].unit}")
+                    title.append(_valued(third[0], value))
                 axes.set_title(", ".join(title).strip())
                 _ticks(axes, across, up)
             row[0].set_ylabel(y.label)
@@ -344,22 +438,48 @@ def _maps(
     )
     if any(each.edges for each in numeric):
         more += "The values of the sample are in classes, named by their middle. "
-    more += "A white cell has no value."
+    if ratio:
+        more += (
+            "Ratios of runs with the same seed; below 1 (blue) the value is smaller than the "
+            "baseline's. A dot marks a cell whose 95 % interval excludes 1. A cell with fewer "
+            "than six runs has no interval. "
+        )
+    else:
+        more += "A white cell has no value."
     return Drawn(name, _caption(frame, found, measure, more).replace(", with 95 % intervals", ""),
                  figure)  # fmt: skip
 
 
-def _numbers(axes: Axes, cells: np.ndarray, norm: Normalize) -> None:
-    """Writes the value of each cell, if they are few enough."""
-    if max(cells.shape) > _MOST_NUMBERS:
-        return
+def _excluded(
+    part: pl.DataFrame, columns: Sequence[str], across: Sequence[float], up: Sequence[float]
+) -> np.ndarray:
+    """The cells whose interval of a ratio excludes 1."""
+    sure = np.zeros((len(up), len(across)), dtype=bool)
+    for one in part.drop_nulls(["low", "high"]).iter_rows(named=True):
+        place = up.index(one[columns[1]]), across.index(one[columns[0]])
+        sure[place] = one["low"] > 1 or one["high"] < 1
+    return sure
+
+
+def _numbers(
+    axes: Axes, cells: np.ndarray, norm: Normalize, sure: np.ndarray | None = None
+) -> None:
+    """Writes the value of each cell, if they are few enough, and marks those that are ``sure``."""
+    written = max(cells.shape) <= _MOST_NUMBERS
     size = 7 if max(cells.shape) <= 8 else 5.5
     for (row, column), value in np.ndenumerate(cells):
-        if not np.isnan(value):
-            color = "white" if float(norm(value)) < 0.6 else "black"
+        if np.isnan(value):
+            continue
+        place = float(norm(value))
+        # A map of ratios is dark at both ends, that of values at its lower end.
+        dark = place < 0.6 if sure is None else abs(place - 0.5) > 0.3
+        color = "white" if dark else "black"
+        if written:
             axes.text(
                 column, row, f"{value:.3g}", ha="center", va="center", color=color, fontsize=size
             )
+        if sure is not None and sure[row, column]:
+            axes.plot(column, row - 0.32 * written, "o", color=color, markersize=2.5)
 
 
 def _ticks(axes: Axes, across: Sequence[float], up: Sequence[float]) -> None:
@@ -370,7 +490,13 @@ def _ticks(axes: Axes, across: Sequence[float], up: Sequence[float]) -> None:
 
 
 def _categories(
-    name: str, label: str, frame: pl.DataFrame, series: Sequence[str], measure: str
+    name: str,
+    label: str,
+    frame: pl.DataFrame,
+    series: Sequence[str],
+    measure: str,
+    *,
+    ratio: bool = False,
 ) -> Drawn:
     """The median of each word, with its interval."""
     found = _medians(frame, ["_series"])
@@ -388,7 +514,10 @@ def _categories(
                 axes.plot([row["low"], row["high"]], [place, place], color=color)
         axes.set_yticks(range(len(series)), [each or "all runs" for each in series])
         axes.set_ylim(len(series) - 0.5, -0.5)
-        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+        if ratio:
+            axes.axvline(1, color="#777777", linewidth=0.8, zorder=1)
+        else:
+            axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
         axes.set_xlabel(label)
         finish(figure, label.partition(" (")[0])
     return Drawn(name, _caption(frame, found, measure), figure)

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,6 +204,8 @@ class Sweep:
     definition: Definition
     folder: Path
     runs: int | None = None
+    baseline: str = ""
+    """Figures compare with it; empty: with that of the definition, if it has one."""
 
     @classmethod
     def load(
@@ -286,7 +288,10 @@ class Sweep:
         """Draws the figures and writes the report of a finished sweep."""
         from slowstart.sweeps import page
 
-        return page.write(self.folder, self.definition, self.plan, self.table)
+        definition = self.definition
+        if self.baseline:
+            definition = replace(definition, baseline=self.baseline)
+        return page.write(self.folder, definition, self.plan, self.table)
 
     def to_xarray(self) -> Any:
         """The table as an ``xarray.Dataset``, which needs the package xarray.
