@@ -7,6 +7,7 @@
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
+#   make explorable                   build the page that runs the simulator in a browser
 #   make wheel [PGO=yes|no]           build the wheel in dist with profile-guided optimization
 #   make wheels                       build wheels for any Linux, x86-64 and aarch64, through zig
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
@@ -58,16 +59,19 @@ INSTALL = export BUILD="--profile checkout"; if $(MAKE) -s -C bpf tools >/dev/nu
 ifeq ($(shell uname -sm),Linux x86_64)
 GUEST := python/slowstart/slowstart-guest
 endif
+# The simulator for a browser. The tests build it where no test may be skipped.
+MODULE := docs/explorable/slowstart.wasm
+BUILT_MODULE := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(MODULE),$(wildcard $(MODULE)))
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
+.PHONY: guest explorable demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
 	  -n $(RUNS) -o report
 	@echo "Open $(CURDIR)/report/report.html"
 
-test: begin-times $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
+test: begin-times $(VENV)/installed-dev rust-components $(BUILT_MODULE) $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
 	@rm -f $(SLOWSTART_NOT_JUDGED)
 	cargo fmt --all --check
 	$(TIMED) clippy cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -118,6 +122,17 @@ python/slowstart/slowstart-guest: $(SOURCES) | tools
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
 	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/checkout/slowstart-guest" $@
 
+explorable: $(MODULE)
+	@echo "Serve it with: $(PYTHON) -m http.server --directory docs/explorable, and open http://localhost:8000"
+
+WASM := wasm32-unknown-unknown
+$(MODULE): $(SOURCES) | tools
+	@[ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)" ] || rustup target add $(WASM)
+	$(TIMED) "build of the explorable" cargo build --package slowstart-explorable --target $(WASM) \
+	  --profile explorable --locked
+	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
+	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/$(WASM)/explorable/explorable.wasm" $@
+
 # PGO=yes fails if a tool is missing, PGO=no uses no profile (docs/reference/performance.md).
 PGO ?=
 WITH_PROFILE := PGO=$(PGO) PYTHON=$(CURDIR)/$(BIN)/python benches/pgo/run
@@ -158,7 +173,7 @@ else
 endif
 
 clean:
-	rm -rf $(VENV) target report dist python/slowstart/*.so $(GUEST) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target report dist python/slowstart/*.so $(GUEST) $(MODULE) .pytest_cache .mypy_cache .ruff_cache
 
 tools:
 	@for tool in cargo cc $(PYTHON); do command -v $$tool >/dev/null || { \
