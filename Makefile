@@ -8,6 +8,8 @@
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
 #   make explorable                   build the page that runs the simulator in a browser
+#   make site [REPOSITORY=URL]        build the documentation as a site in target/site/html
+#   make man                          write manual pages to dist/man
 #   make wheel [PGO=yes|no]           build the wheel in dist with profile-guided optimization
 #   make wheels                       build wheels for any Linux, x86-64 and aarch64, through zig
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
@@ -64,7 +66,7 @@ MODULE := docs/explorable/slowstart.wasm
 BUILT_MODULE := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(MODULE),$(wildcard $(MODULE)))
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: guest explorable demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
+.PHONY: guest explorable site man demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -76,8 +78,8 @@ test: begin-times $(VENV)/installed-dev rust-components $(BUILT_MODULE) $(if $(S
 	cargo fmt --all --check
 	$(TIMED) clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(TIMED) "cargo doc" cargo doc --workspace --no-deps --locked --quiet
-	$(BIN)/ruff check python benches
-	$(BIN)/ruff format --check python benches
+	$(BIN)/ruff check python benches site
+	$(BIN)/ruff format --check python benches site
 	$(TIMED) mypy $(BIN)/mypy
 	$(TIMED) "mypy of the studies" bash -ec 'for each in python/slowstart/studies/folders/*/analysis.py \
 	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each; done'
@@ -132,6 +134,23 @@ $(MODULE): $(SOURCES) | tools
 	  --profile explorable --locked
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
 	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/$(WASM)/explorable/explorable.wasm" $@
+
+# Links out of docs/ lead to REPOSITORY; without one, they are plain text. A broken link is an error.
+REPOSITORY ?=
+SITE_PATH := PYTHONPATH=$(CURDIR)/site
+site: $(MODULE) $(VENV)/installed-site
+	$(SITE_PATH) $(BIN)/python site/build.py target/site/docs $(REPOSITORY)
+	$(SITE_PATH) NO_MKDOCS_2_WARNING=1 $(TIMED) "site" $(BIN)/mkdocs build --quiet \
+	  --config-file target/site/mkdocs.yml
+	@echo "Serve it with: $(PYTHON) -m http.server --directory target/site/html"
+
+$(VENV)/installed-site: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  "mkdocs-material>=9.6,<10" "mkdocstrings[python]>=1,<2"
+	@touch $@
+
+man: $(VENV)/installed
+	$(BIN)/python site/commands.py dist/man
 
 # PGO=yes fails if a tool is missing, PGO=no uses no profile (docs/reference/performance.md).
 PGO ?=
