@@ -8,6 +8,9 @@
 #   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
+#   make explorable                   build the page that runs the simulator in a browser
+#   make site [REPOSITORY=URL]        build the documentation as a site in target/site/html
+#   make man                          write manual pages to dist/man
 #   make wheel [PGO=yes|no]           build the wheel in dist with profile-guided optimization
 #   make wheels                       build wheels for any Linux, x86-64 and aarch64, through zig
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
@@ -59,22 +62,25 @@ INSTALL = export BUILD="--profile checkout"; if $(MAKE) -s -C bpf tools >/dev/nu
 ifeq ($(shell uname -sm),Linux x86_64)
 GUEST := python/slowstart/slowstart-guest
 endif
+# The simulator for a browser. The tests build it where no test may be skipped.
+MODULE := docs/explorable/slowstart.wasm
+BUILT_MODULE := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(MODULE),$(wildcard $(MODULE)))
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: freebsd guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components
+.PHONY: freebsd guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components explorable site man
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
 	  -n $(RUNS) -o report
 	@echo "Open $(CURDIR)/report/report.html"
 
-test: begin-times $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
+test: begin-times $(VENV)/installed-dev rust-components $(BUILT_MODULE) $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
 	@rm -f $(SLOWSTART_NOT_JUDGED)
 	cargo fmt --all --check
 	$(TIMED) clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(TIMED) "cargo doc" cargo doc --workspace --no-deps --locked --quiet
-	$(BIN)/ruff check python benches
-	$(BIN)/ruff format --check python benches
+	$(BIN)/ruff check python benches site
+	$(BIN)/ruff format --check python benches site
 	$(TIMED) mypy $(BIN)/mypy
 	$(TIMED) "mypy of the studies" bash -ec 'for each in python/slowstart/studies/folders/*/analysis.py \
 	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each; done'
@@ -122,6 +128,34 @@ python/slowstart/slowstart-guest: $(SOURCES) | tools
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
 	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/checkout/slowstart-guest" $@
 
+explorable: $(MODULE)
+	@echo "Serve it with: $(PYTHON) -m http.server --directory docs/explorable, and open http://localhost:8000"
+
+WASM := wasm32-unknown-unknown
+$(MODULE): $(SOURCES) | tools
+	@[ -d "$$(rustc --print sysroot)/lib/rustlib/$(WASM)" ] || rustup target add $(WASM)
+	$(TIMED) "build of the explorable" cargo build --package slowstart-explorable --target $(WASM) \
+	  --profile explorable --locked
+	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
+	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/$(WASM)/explorable/explorable.wasm" $@
+
+# Links out of docs/ lead to REPOSITORY; without one, they are plain text. A broken link is an error.
+REPOSITORY ?=
+SITE_PATH := PYTHONPATH=$(CURDIR)/site
+site: $(MODULE) $(VENV)/installed-site
+	$(SITE_PATH) $(BIN)/python site/build.py target/site/docs $(REPOSITORY)
+	$(SITE_PATH) NO_MKDOCS_2_WARNING=1 $(TIMED) "site" $(BIN)/mkdocs build --quiet \
+	  --config-file target/site/mkdocs.yml
+	@echo "Serve it with: $(PYTHON) -m http.server --directory target/site/html"
+
+$(VENV)/installed-site: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  "mkdocs-material>=9.6,<10" "mkdocstrings[python]>=1,<2"
+	@touch $@
+
+man: $(VENV)/installed
+	$(BIN)/python site/commands.py dist/man
+
 # PGO=yes fails if a tool is missing, PGO=no uses no profile (docs/reference/performance.md).
 PGO ?=
 WITH_PROFILE := PGO=$(PGO) PYTHON=$(CURDIR)/$(BIN)/python benches/pgo/run
@@ -162,7 +196,7 @@ else
 endif
 
 clean:
-	rm -rf $(VENV) target report dist python/slowstart/*.so $(GUEST) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target report dist python/slowstart/*.so $(GUEST) $(MODULE) .pytest_cache .mypy_cache .ruff_cache
 
 tools:
 	@for tool in cargo cc $(PYTHON); do command -v $$tool >/dev/null || { \

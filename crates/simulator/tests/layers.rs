@@ -94,6 +94,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "quic-stacks",
         ],
     ),
+    // The simulator in a browser.
+    ("explorable", &["scenario", "simulator", "measure"]),
     // What a QUIC stack's congestion controller is made of, for any stack and for one stack each.
     ("quic", &["units", "congestion"]),
     ("quinn", &["units", "quic"]),
@@ -154,9 +156,9 @@ const NO_STD: &[&str] = &[
     "wireless",
 ];
 
-/// Crates that make system calls without a safe wrapper, and give a reason for each `unsafe`. The
-/// others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.
-const UNSAFE: &[&str] = &["emulator", "kernel-stack", "vm"];
+/// Crates that make system calls without a safe wrapper or export functions by name, and give a
+/// reason for each `unsafe`. The others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.
+const UNSAFE: &[&str] = &["emulator", "kernel-stack", "vm", "explorable"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))

@@ -88,7 +88,15 @@ def _entry(collection: Any, where: Path) -> dict[str, Any]:
     }
 
 
-@app.command("fetch")
+FETCH_EPILOG = """\b
+Examples:
+  slowstart traces fetch
+  slowstart traces fetch --dry-run
+  slowstart traces fetch --traces my-traces
+"""
+
+
+@app.command("fetch", epilog=FETCH_EPILOG)
 def _fetch(
     folder: Folder = None,
     dry_run: Annotated[

@@ -42,7 +42,14 @@ def _state(context: typer.Context) -> None:
         _say_whether_ready()
 
 
-@app.command("prepare")
+PREPARE_EPILOG = """\b
+Examples:
+  slowstart vm prepare
+  slowstart vm prepare linux-image-cloud-amd64
+"""
+
+
+@app.command("prepare", epilog=PREPARE_EPILOG)
 def _prepare(
     package: Annotated[
         str,

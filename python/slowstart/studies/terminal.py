@@ -227,7 +227,9 @@ def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
             reach = str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
             out.print(Text(f"  {name}: {reach}; chosen {allowed.chosen[name]}"), soft_wrap=long)
         for name in each.calibration.edges(allowed.chosen):
-            words = f"  {name}: the chosen value is the last one searched. Widen values, or give edge"
+            words = (
+                f"  {name}: the chosen value is the last one searched: widen values, or give edge"
+            )
             out.print(Text(words, "yellow"), soft_wrap=long)
         if each.calibration.targets:
             out.print(Text(f"  {each.runs} runs of each point", "dim"), soft_wrap=long)
