@@ -168,6 +168,7 @@ const AVOIDANCE: &[Known] = &[
         options: &[("hz", "hz", &[])],
         ..known("bic")
     },
+    known("cuback"),
     Known {
         options: &[
             (
@@ -188,6 +189,7 @@ const AVOIDANCE: &[Known] = &[
         ..known("fast")
     },
     known("hybla"),
+    known("illinois"),
     known("reno"),
     known("vegas"),
     Known {
