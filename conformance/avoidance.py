@@ -1,8 +1,10 @@
-"""The vectors of BIC, Westwood+, Hybla, FAST, Vegas and CUBIC for cellular links, for `generate.py`."""
+"""The vectors of BIC, CUBACK, Westwood+, Hybla, Illinois, FAST, Vegas and CUBIC for cellular links, for `generate.py`."""
 
 from __future__ import annotations
 
-from avoidance_models import Bic, Fast, Hybla, Vegas, Westwood
+from decimal import Decimal
+
+from avoidance_models import Bic, Cuback, Fast, Hybla, Illinois, Vegas, Westwood
 from models import HyStart, Reno, Standard
 from sender import File, Link, Sender, header
 
@@ -48,6 +50,50 @@ def bic() -> None:
     link = Link(700, 100_000, 1)
     link.free = 600_000
     link.run(s, 1_000_000)
+    assert s.state() == "avoidance", s.state()
+    s.file.write()
+
+
+def cuback() -> None:
+    source = "draft-kazuho-ccwg-cuback-00, section 3"
+    # The tables of appendix B.
+    model = Cuback()
+    model.w_max = model.prior = Decimal(10)
+    model.begin, model.rtt = Decimal(7), Decimal("0.1")
+    assert [round(model.needed(w), 4) for w in range(7, 13)] == [
+        Decimal(text) for text in ("0", "13.2222", "28.3333", "45.3333", "55.3333", "66.3333")]
+    model.w_max = model.prior = Decimal(1000)
+    model.begin = Decimal(600)
+    assert [round(model.needed(w)) for w in (600, 950, 1000, 1050, 1400)] == [
+        0, 50_000, 100_000, 150_000, 200_000]
+    for name, iw, gap, until, title in (
+        ("cuback-friendly", 20, 5000, 1_500_000,
+         "A mark at 22 segments: the Reno-friendly curve, slower up to the window of the mark"),
+        ("cuback-cubic", 300, 320, 900_000,
+         "A mark at 302 segments: the cubic curve, and beyond its plateau; then fast convergence"),
+    ):
+        s = connection(name, title, source, "draft", Cuback(), "cuback", iw)
+        link = Link(gap, 100_000, 2)
+        marked(s, link, iw)
+        link.run(s, until)
+        assert s.state() == "avoidance" and s.cwnd > s.ssthresh, (s.state(), s.cwnd)
+        if iw == 300:
+            s.mark(s.now)
+            link.run(s, until + 300_000)
+        s.file.write()
+
+    s = connection("cuback-timeout", "Slow start after a timeout ends at the threshold: a curve without an event",
+                   source, "draft", Cuback(), "cuback", 40)
+    s.send(0, 40)
+    s.ack(100_000, 2, rtt=100_000)
+    s.timeout(400_000)
+    s.resend(400_000, 1)
+    s.ack(500_000, 3, rtt=100_000)
+    s.resend(500_000, 2)
+    s.ack(600_000, 40, rtt=100_000)
+    link = Link(700, 100_000, 1)
+    link.free = 600_000
+    link.run(s, 1_500_000)
     assert s.state() == "avoidance", s.state()
     s.file.write()
 
@@ -104,6 +150,38 @@ def hybla() -> None:
         link.run(s, base * 7)
         assert s.state() == "avoidance" and s.exit == "ecn", s.state()
         s.file.write()
+
+
+def illinois() -> None:
+    source = "tcp_illinois.c of Linux 6.12 in its integers"
+    # 30 segments of path: up to ten segments each round trip without a queue, and fewer with one.
+    s = connection("illinois-delay",
+                   "A mark at 21 segments, growth by ten a round trip, then ever less as the queue grows",
+                   source, "linux", Illinois(), "illinois", 20)
+    link = Link(3000, 100_000, 1)
+    marked(s, link, 20)
+    link.run(s, 1_500_000)
+    assert s.state() == "avoidance" and s.cwnd > 40, (s.state(), s.cwnd)
+    before = s.cwnd
+    s.mark(s.now)
+    assert before // 2 <= s.ssthresh < before, (before, s.ssthresh)
+    link.run(s, 2_000_000)
+    s.file.write()
+
+    s = connection("illinois-timeout", "A timeout forgets the delays; below 15 segments it is Reno",
+                   source, "linux", Illinois(), "illinois", 10)
+    s.send(0, 10)
+    s.ack(100_000, 2, rtt=100_000)
+    s.timeout(400_000)
+    s.resend(400_000, 1)
+    s.ack(500_000, 3, rtt=100_000)
+    s.resend(500_000, 2)
+    s.ack(600_000, 10, rtt=100_000)
+    link = Link(4000, 100_000, 1)
+    link.free = 600_000
+    link.run(s, 2_000_000)
+    assert s.state() == "avoidance", s.state()
+    s.file.write()
 
 
 def fast() -> None:
@@ -164,4 +242,4 @@ def cellular() -> None:
         file.write()
 
 
-ALL = (bic, westwood, hybla, fast, vegas, cellular)
+ALL = (bic, cuback, westwood, hybla, illinois, fast, vegas, cellular)

@@ -1,4 +1,4 @@
-"""Models of BIC, Westwood+, Hybla, FAST and Vegas, for `avoidance.py`.
+"""Models of BIC, CUBACK, Westwood+, Hybla, Illinois, FAST and Vegas, for `avoidance.py`.
 
 They are written from the descriptions of the algorithms, as those in `models.py` are: windows in
 segments, times in microseconds, integers where the source counts in integers, exact fractions
@@ -7,6 +7,7 @@ otherwise.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,58 @@ class Bic(Reno):
         self.count = 0
         self.last_max = cwnd * 1843 // 2048 if cwnd < self.last_max else cwnd
         return max(cwnd // 2 if cwnd <= 14 else cwnd * 819 // 1024, 2)
+
+
+class Cuback(Reno):
+    """draft-kazuho-ccwg-cuback-00 section 3, to the digits of `Decimal`."""
+
+    C, ALPHA, BETA = Decimal("0.4"), Decimal(9) / 17, Decimal("0.7")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forget()
+
+    def forget(self) -> None:
+        self.w_max = self.prior = self.rtt = self.begin = None
+
+    def delivered(self, ack: dict, cc: Sender) -> None:
+        self.srtt = Decimal(cc.srtt or 1) / 1_000_000_000
+
+    def root(self, w: Decimal) -> Decimal:
+        """cbrt(w / C), with the sign of w."""
+        size = (abs(w) / self.C) ** (Decimal(1) / 3)
+        return size if w >= 0 else -size
+
+    def needed(self, w: int) -> Decimal:
+        """A(w)."""
+        bandwidth = self.prior / self.rtt
+        cubic = bandwidth * (self.root(self.w_max - self.begin) + self.root(w - self.w_max))
+        def reno(frm: Decimal, to: Decimal) -> Decimal:
+            return (to - frm) * (to + frm - 1) / 2
+        low = min(Decimal(w), self.prior)
+        slow = reno(self.begin, low) / self.ALPHA + (reno(self.prior, Decimal(w)) if w > self.prior else 0)
+        return min(cubic, slow)
+
+    def grow(self, now: int, acked: int, cwnd: int, srtt: int) -> int:
+        if self.begin is None:
+            if self.w_max is None:
+                self.w_max, self.prior, self.rtt = Decimal(cwnd), Decimal(cwnd), self.srtt
+            self.begin, self.pending = Decimal(cwnd), Decimal(0)
+            self.w_max, self.prior = max(self.w_max, self.begin), max(self.prior, self.begin)
+        self.pending += acked
+        grown = cwnd
+        while True:
+            step = max(self.needed(grown + 1) - self.needed(grown), Decimal(2))
+            if self.pending < step:
+                return grown - cwnd
+            self.pending -= step
+            grown += 1
+
+    def reduce(self, cwnd: int) -> int:
+        gives_way = self.w_max is not None and cwnd < self.w_max
+        self.w_max = Decimal(cwnd) * ((1 + self.BETA) / 2 if gives_way else 1)
+        self.prior, self.rtt, self.begin = Decimal(cwnd), self.srtt, None
+        return max(cwnd * 7 // 10, 2)
 
 
 class Westwood(Reno):
@@ -175,6 +228,72 @@ class Hybla(Reno):
     def forget(self) -> None:
         super().forget()
         self.acks = 0
+
+
+class Illinois(Reno):
+    """tcp_illinois.c: alpha 0.3 to 10 in 1/128, beta 1/8 to 1/2 in 1/64, Reno below 15 segments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alpha, self.beta = 1280, 32
+        self.least, self.most = INF, 0
+        self.rtts: list[int] = []
+        self.begin = self.good = self.acked = 0
+        self.above = False
+
+    def delivered(self, ack: dict, cc: Sender) -> None:
+        if ack["rtt"] is not None:
+            self.least, self.most = min(self.least, ack["rtt"]), max(self.most, ack["rtt"])
+            self.rtts.append(ack["rtt"])
+
+    def decide(self, ack: dict, cc: Sender) -> None:
+        if ack["una"] <= self.begin:
+            return
+        if cc.cwnd < 15:
+            self.alpha, self.beta = 128, 32
+        elif self.rtts:
+            longest = self.most - self.least
+            queue = sum(self.rtts) // len(self.rtts) - self.least
+            self.alpha, self.beta = self.rise(queue, longest), self.fall(queue, longest)
+        self.begin, self.rtts = ack["nxt"], []
+
+    def rise(self, queue: int, longest: int) -> int:
+        first = longest // 100
+        if queue > first:
+            self.above = True
+            queue, longest = queue - first, longest - first
+            return longest * 1280 // (longest + queue * (1280 - 38) // 38)
+        if self.above:
+            self.good += 1
+            if self.good < 5:
+                return self.alpha
+            self.good, self.above = 0, False
+        return 1280
+
+    def fall(self, queue: int, longest: int) -> int:
+        second, third = longest // 10, longest * 8 // 10
+        if queue <= second:
+            return 8
+        if queue >= third or third <= second:
+            return 32
+        return (8 * third - 32 * second + 24 * queue) // (third - second)
+
+    def grow(self, now: int, acked: int, cwnd: int, srtt: int) -> int:
+        self.acked += acked
+        grown = self.acked * self.alpha // 128 // cwnd
+        if grown:
+            self.acked = 0
+        return grown
+
+    def reduce(self, cwnd: int) -> int:
+        self.acked = 0
+        return max(cwnd - cwnd * self.beta // 64, 2)
+
+    def timed_out(self, cwnd: int) -> int:
+        threshold = self.reduce(cwnd)
+        self.alpha, self.beta, self.above, self.good = 128, 32, False, 0
+        self.begin, self.rtts = 0, []
+        return threshold
 
 
 class Fast(Reno):

@@ -201,6 +201,24 @@ def test_list_shows_the_provenance(command: Command) -> None:
     assert all(entry["provenance"] in shown for entry in found)
 
 
+def test_list_selects_algorithms_by_the_year_of_their_source(command: Command) -> None:
+    def names(*words: str) -> list[str]:
+        done = command("list", "algorithms", "--json", *words)
+        return [entry["name"] for entry in json.loads(done.stdout)["algorithms"]]
+
+    recent = names("--since", "2026")
+    assert "rapid-start" in recent
+    # Liu et al. 2007 and RFC 7661; Ha and Rhee 2011; RFC 2018 would be no year.
+    assert not {"jump-start", "hystart", "standard", "abc"} & set(recent)
+    assert set(recent) < set(names("--since", "2007")) < set(names())
+
+
+def test_list_knows_years_of_algorithms_alone(command: Command) -> None:
+    done = command("list", "paths", "--since", "2026")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "--since is for algorithms; paths have no year" in done.stderr
+
+
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     run = f"{sys.executable} -c 'from slowstart.commands.cli import main; main()'"
     for words in ("list algorithms", "compare wired --size 2MB --json", "--help"):

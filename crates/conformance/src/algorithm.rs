@@ -169,6 +169,7 @@ const AVOIDANCE: &[Known] = &[
         options: &[("hz", "hz", &[])],
         ..known("bic")
     },
+    known("cuback"),
     Known {
         options: &[
             (
@@ -189,6 +190,7 @@ const AVOIDANCE: &[Known] = &[
         ..known("fast")
     },
     known("hybla"),
+    known("illinois"),
     known("reno"),
     known("vegas"),
     Known {

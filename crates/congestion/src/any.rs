@@ -337,11 +337,26 @@ startups! {
 }
 
 avoidances! {
+    Abba(avoidance::Abba, avoidance::AbbaConfig) {
+        name: "abba",
+        provenance: STANDARD,
+        source: "draft-kazuho-ccwg-abba, no number yet (Oku, September 2026)",
+        summary: "CUBIC that grows faster while the queue is empty, and returns to slow start if \
+                  no queue builds for long",
+    }
+
     Bic(avoidance::Bic, avoidance::BicConfig) {
         name: "bic",
         provenance: LINUX,
         source: "Xu et al. 2004; Linux tcp_bic.c",
         summary: "binary search for the window of the last loss",
+    }
+
+    Cuback(avoidance::Cuback, avoidance::CubackConfig) {
+        name: "cuback",
+        provenance: STANDARD,
+        source: "draft-kazuho-ccwg-cuback-00 (Oku, 25 September 2026)",
+        summary: "the curve of CUBIC as a function of acknowledged data instead of time",
     }
 
     Cubic(avoidance::Cubic, avoidance::CubicConfig) {
@@ -363,6 +378,13 @@ avoidances! {
         provenance: LINUX,
         source: "Caini and Firrincieli 2004; Linux tcp_hybla.c",
         summary: "grows on long paths as Reno does at an RTT of 25 ms, also in slow start",
+    }
+
+    Illinois(avoidance::Illinois, avoidance::IllinoisConfig) {
+        name: "illinois",
+        provenance: LINUX,
+        source: "Liu et al. 2008; Linux tcp_illinois.c",
+        summary: "Reno whose growth and reduction per round trip depend on the queueing delay",
     }
 
     Reno(avoidance::Reno, avoidance::RenoConfig) {

@@ -125,8 +125,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
         window.ssthresh = whole(ssthresh, window.smss).max(window.smss * 2);
     }
 
-    /// Applies what the avoidance decided, in slow start or above it.
-    fn accept(&mut self, decision: Decision, now: Instant) {
+    /// Applies what the avoidance decided, in slow start or above it. Without a threshold, slow start
+    /// begins again in mid-connection (ABBA), and the start-up with it.
+    fn accept(&mut self, decision: Decision, ack: &Ack) {
+        let now = ack.now;
         let before = self.window;
         let Decision { cwnd, ssthresh, .. } = decision;
         self.set(Reduction { cwnd, ssthresh });
@@ -136,6 +138,9 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
                 cwnd: before.cwnd,
                 reason: decision.reason,
             });
+        }
+        if !before.in_slow_start() && ssthresh == Bytes::MAX {
+            self.startup.restart(now, ack.snd_nxt);
         }
     }
 
@@ -362,7 +367,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             return;
         }
         if let Some(decision) = self.avoidance.decide(ack, &self.window) {
-            self.accept(decision, ack.now);
+            self.accept(decision, ack);
             return;
         }
         // RFC9438-4.6c
@@ -470,6 +475,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
         self.window.ssthresh = self.window.ssthresh.max(self.prior_ssthresh);
         self.prior_ssthresh = Bytes::ZERO;
+        self.avoidance.on_undo();
         let was_congestion = self.exit.is_some_and(|exit| exit.reason.is_congestion());
         if was_congestion && self.window.ssthresh == Bytes::MAX {
             self.exit = None;

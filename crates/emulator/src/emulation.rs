@@ -548,6 +548,7 @@ fn only_delay(config: &LinkConfig) -> LinkConfig {
         },
         loss: LossConfig::None,
         jitter: None,
+        reordering: None,
         ..config.clone()
     }
 }

@@ -97,7 +97,7 @@ impl LinkState {
         packet.payload.arrived = now;
         self.offered += 1;
         let admission = self.link.push(now, packet);
-        if admission == Admission::Accepted && !self.link.decides_late() {
+        if admission == Admission::Accepted && !self.link.may_overtake() {
             self.services.push_back(Service {
                 leaves: if self.link.has_rate() {
                     self.link.busy_until()

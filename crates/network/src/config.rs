@@ -45,9 +45,50 @@ described! {
             Key::of(Kind::Any(&[Kind::DELAY, Kind::Table(JitterKeys::TABLE)]))
                 .usually("none")
                 .everywhere();
+        /// Which packets the link delivers out of order.
+        reordering: Option<ReorderingConfig> = None =>
+            Key::of(Kind::Table(ReorderingConfig::TABLE))
+                .usually("none")
+                .only_if_said()
+                .everywhere();
     }
 }
 impl Rules for LinkConfig {}
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct ReorderingConfig(
+        "reordering", "a reordering model",
+        "Packets that leave their place in the order of a link, drawn for each packet."
+    ) {
+        /// Probability that a packet leaves its place.
+        probability: f64 = 0.0 => Key::of(Kind::PERCENT).needed("1 %");
+        /// By how much it comes later, or earlier, than in its place.
+        delay: Duration = Duration::ZERO => Key::of(Kind::SPAN).needed("5 ms");
+        /// Whether it comes later than in its place, as over a longer parallel path or after a
+        /// retransmission by the link, or earlier, as with `reorder` of netem.
+        shift: Shift = Shift::Later => Key::of(Kind::Words(Shift::WORDS));
+        /// Packets from one that left its place to the next that may: netem's `gap`.
+        gap: u32 = 1 => Key::of(Kind::Integer(1, u32::MAX as u64));
+    }
+}
+impl Rules for ReorderingConfig {}
+
+/// To which side a packet leaves its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Shift {
+    /// Packets behind it overtake it.
+    Later,
+    /// It overtakes packets before it.
+    Earlier,
+}
+
+tables::words!(Shift:
+    "later" => Later,
+    "earlier" => Earlier,
+);
 
 /// Fields of a link that follow from several keys of a file.
 macro_rules! settled {
@@ -88,6 +129,23 @@ impl LinkConfig {
             || self.queue.discipline.is_random()
             || self.loss.is_random()
             || self.jitter.as_ref().is_some_and(JitterConfig::is_random)
+            || self.reordering.is_some()
+    }
+
+    /// Why it cannot reorder packets as configured, if it cannot: the end of a sentence about it.
+    #[must_use]
+    pub fn cannot_reorder(&self) -> Option<&'static str> {
+        let reordering = self.reordering.as_ref()?;
+        if self.decides_late() || self.is_medium() {
+            return Some(
+                "reorders packets, and its queue or model decides only when packets leave it: \
+                 reorder on another link of the path",
+            );
+        }
+        (reordering.shift == Shift::Earlier && reordering.delay > self.delay).then_some(
+            "reorders packets by more than its delay, so that they would arrive before they are \
+             sent: choose a shorter reordering.delay",
+        )
     }
 
     /// Whether it is an end of a shared medium, such as Wi-Fi, which reports the packets that the

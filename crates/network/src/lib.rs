@@ -25,6 +25,7 @@ mod process;
 mod prompt;
 mod queued;
 mod random;
+mod reordering;
 pub mod router;
 mod server;
 mod streams;

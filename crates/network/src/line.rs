@@ -1,4 +1,4 @@
-//! The delay line of a link: propagation delay and jitter, after the server.
+//! The delay line of a link: propagation delay, jitter and reordering, after the server.
 //!
 //! A train takes one entry: packets that are alike but for what [`Payload::following`] changes, and
 //! that leave the server one after the other without a gap. The entry is its first packet, and stays
@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant, Pace};
 
 use crate::jitter::{self, Jitter};
+use crate::reordering::{self, Reordering};
 use crate::{LinkConfig, Packet, Payload};
 
 /// A packet and the instant at which it is due.
@@ -36,7 +37,9 @@ pub(crate) struct Line<T> {
     trains: Box<VecDeque<Train>>,
     last_due: Instant,
     jitter: Option<Box<Jitter>>,
-    /// For packets from a late stage: when each left the server, and in which busy period.
+    reordering: Option<Box<Reordering>>,
+    /// For packets from a late stage, and where packets are reordered: when each left the server, and
+    /// in which busy period.
     #[allow(
         clippy::box_collection,
         reason = "few links have it, and an idle link is small"
@@ -80,13 +83,21 @@ impl<T> Line<T> {
             trains: Box::default(),
             last_due: Instant::ZERO,
             jitter: jitter::new(config.jitter.as_ref(), rng),
+            reordering: reordering::new(config, rng),
             left: Box::default(),
         }
     }
 
     /// A packet is no shorter in the line.
-    pub(crate) const fn delay(&self) -> Duration {
-        self.delay
+    pub(crate) fn shortest_delay(&self) -> Duration {
+        let reordering = self.reordering.as_ref();
+        reordering.map_or(self.delay, |reordering| reordering.shortest(self.delay))
+    }
+
+    /// Whether packets may leave the line in another order than they came in.
+    #[inline(always)]
+    pub(crate) const fn reorders(&self) -> bool {
+        self.reordering.is_some()
     }
 
     /// The packet leaves the server at `leaves` and enters the line at `released`.
@@ -94,14 +105,76 @@ impl<T> Line<T> {
     pub(crate) fn send(&mut self, leaves: Instant, released: Instant, packet: Packet<T>) {
         let mut due = released + self.delay;
         if let Some(jitter) = &mut self.jitter {
-            // Packets are never reordered.
+            // Jitter never reorders packets.
             due = (due + jitter.at(leaves)).max(self.last_due);
             self.last_due = due;
         }
         self.put(due, packet);
     }
 
-    /// The same without jitter.
+    /// The same as [`Self::send`] for a packet whose departure is known on its arrival; it left in
+    /// busy period `period`.
+    #[inline(always)]
+    pub(crate) fn send_prompt(
+        &mut self,
+        (leaves, released): (Instant, Instant),
+        period: u64,
+        packet: Packet<T>,
+    ) {
+        if self.reorders() {
+            self.send_reordered((leaves, released), period, packet);
+        } else {
+            self.send(leaves, released, packet);
+        }
+    }
+
+    /// The same where the packet may leave its place. No packet of this line comes in a train.
+    #[cold]
+    #[inline(never)]
+    fn send_reordered(
+        &mut self,
+        (leaves, released): (Instant, Instant),
+        period: u64,
+        packet: Packet<T>,
+    ) {
+        let mut due = released + self.delay;
+        if let Some(jitter) = &mut self.jitter {
+            due += jitter.at(leaves);
+        }
+        let moved = self.reordering.as_mut().and_then(|own| own.moves(due));
+        if moved.is_none() && self.jitter.is_some() {
+            due = due.max(self.last_due);
+            self.last_due = due;
+        }
+        let due = moved.unwrap_or(due);
+        self.put(due, packet);
+        self.left.push_back((leaves, period));
+        self.settle();
+    }
+
+    /// Moves the last entry in front of those that are due after it.
+    fn settle(&mut self) {
+        let mut entry = self.tail - 1;
+        while entry > self.head {
+            let (index, before) = (self.index(entry), self.index(entry - 1));
+            if self.due_at(before) <= self.due_at(index) {
+                break;
+            }
+            self.slots.swap(before, index);
+            let place = (entry - self.head) as usize;
+            self.left.swap(place - 1, place);
+            entry -= 1;
+        }
+        self.due = self.due_at(self.index(self.head));
+    }
+
+    /// When the packet in a slot is due.
+    fn due_at(&self, index: usize) -> Instant {
+        let slot = self.slots.get(index).and_then(Option::as_ref);
+        slot.map_or(Instant::MAX, |(due, _)| *due)
+    }
+
+    /// The same as [`Self::send`] without jitter.
     #[inline(always)]
     pub(crate) fn send_plain(&mut self, leaves: Instant, packet: Packet<T>) {
         self.put(leaves + self.delay, packet);

@@ -145,7 +145,8 @@ impl<T: Payload> Link<T> {
         } else {
             let is_wire = matches!(server, Server::Unlimited)
                 && config.loss == LossConfig::None
-                && config.jitter.is_none();
+                && config.jitter.is_none()
+                && config.reordering.is_none();
             let prompt = Prompt::new(config, rng, server);
             if is_wire {
                 Stage::Wire(prompt)
@@ -270,7 +271,7 @@ impl<T: Payload> Link<T> {
         };
         match prompt.server {
             Server::Unlimited => {
-                self.line.send(now, now, packet);
+                self.line.send_prompt((now, now), 0, packet);
                 return Admission::Accepted;
             }
             Server::Model(_) => return self.push_policed(now, packet, bytes),
@@ -355,7 +356,7 @@ impl<T: Payload> Link<T> {
             return None;
         }
         let popped = self.line.pop()?;
-        if let Stage::Late(_) = self.stage {
+        if let Stage::Prompt(_) | Stage::Late(_) = self.stage {
             self.line.forget_left();
         }
         self.counters.packets_out += 1;
@@ -373,12 +374,19 @@ impl<T: Payload> Link<T> {
     /// The shortest time from the `push` of a packet to its `pop` that the link guarantees, whatever
     /// happens on other links: zero if it shares state with one.
     #[must_use]
-    pub const fn shortest_delay(&self) -> Duration {
+    pub fn shortest_delay(&self) -> Duration {
         if self.is_tied {
             Duration::ZERO
         } else {
-            self.line.delay()
+            self.line.shortest_delay()
         }
+    }
+
+    /// Whether a `push` may change which packet is popped next, although others are inside.
+    #[inline(always)]
+    #[must_use]
+    pub const fn may_overtake(&self) -> bool {
+        self.decides_late() || self.line.reorders()
     }
 
     /// Prepares for the pop of the front of the line, if it is due.
@@ -508,7 +516,7 @@ impl<T: Payload> Link<T> {
     }
 
     /// When the next packet to be popped leaves, or left, the server, and the number of its busy
-    /// period; `None` if this was known on its arrival.
+    /// period; `None` if this was known on its arrival and packets keep their order.
     #[must_use]
     pub fn front_left(&self) -> Option<(Instant, u64)> {
         self.line.front_left()

@@ -91,6 +91,7 @@ impl Plain {
         let is_plain = config.queue.discipline == Discipline::DropTail
             && config.loss == LossConfig::None
             && config.jitter.is_none()
+            && config.reordering.is_none()
             && config.delay <= LONGEST_DELAY
             && (Rate::ZERO < rate && rate <= FASTEST);
         is_plain.then(|| Self {

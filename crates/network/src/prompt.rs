@@ -56,7 +56,8 @@ impl Prompt {
         }
         self.busy.extend(now, end, after_gap);
         self.accepted += bytes;
-        line.send(end, self.server.release(end), packet);
+        let released = self.server.release(end);
+        line.send_prompt((end, released), self.busy.time().periods, packet);
         Ok(())
     }
 

@@ -18,6 +18,7 @@ pub(crate) enum Purpose {
     Router = 5,
     Cell = 6,
     Rrc = 7,
+    Reordering = 8,
     Medium = 16,
     /// Shared by both directions of a path.
     Path = 17,

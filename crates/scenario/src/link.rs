@@ -373,5 +373,8 @@ pub(crate) fn finish(
         Some(Delay::Constant(delay) | Delay::Half(delay)) => config.delay = delay,
         None => {}
     }
-    Ok(config)
+    match config.cannot_reorder() {
+        Some(reason) => Err(reason.to_owned()),
+        None => Ok(config),
+    }
 }

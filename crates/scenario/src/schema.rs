@@ -2,7 +2,7 @@
 
 use ::tables::{Table, Variant};
 use network::router::RouterSupport;
-use network::{Discipline, GilbertElliott, JitterKeys, VaryingConfig};
+use network::{Discipline, GilbertElliott, JitterKeys, ReorderingConfig, VaryingConfig};
 
 use crate::access;
 use crate::tables::{self, cellular};
@@ -21,6 +21,7 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::DELAY,
         GilbertElliott::TABLE,
         JitterKeys::TABLE,
+        ReorderingConfig::TABLE,
         &cellular::RRC,
         &cellular::RRC_UMTS,
         &tables::FLOW,

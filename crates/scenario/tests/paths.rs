@@ -352,6 +352,18 @@ fn refusals_of_paths() {
             "test.toml:2:1: a jitter model needs period, such as period = \"2 s\"",
         ),
         (
+            "rtt = '20 ms'\nrate = '1 Mbit/s'\n\
+             reordering = { probability = '1 %', delay = '11 ms', shift = 'earlier' }",
+            "test.toml:1:2: [path] reorders packets by more than its delay, so that they would \
+             arrive before they are sent: choose a shorter reordering.delay",
+        ),
+        (
+            "rtt = '20 ms'\nrate = '1 Mbit/s'\naqm = 'codel'\n\
+             reordering = { probability = '1 %', delay = '1 ms' }",
+            "test.toml:1:2: [path] reorders packets, and its queue or model decides only when \
+             packets leave it: reorder on another link of the path",
+        ),
+        (
             "rate = '1 Mbit/s",
             "test.toml:2:17: invalid TOML: invalid literal string, expected `'`",
         ),

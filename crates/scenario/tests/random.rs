@@ -24,6 +24,7 @@ fn a_path_is_random_where_a_part_draws() {
         ("aqm = 'red'", true),
         ("loss = '1 %'", true),
         ("jitter = '2 ms'", true),
+        ("reordering = { probability = '1 %', delay = '1 ms' }", true),
         (
             "jitter = { amount = '2 ms', distribution = 'sine', period = '2 s' }",
             true,

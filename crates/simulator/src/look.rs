@@ -143,6 +143,7 @@ fn backlogged(
             discipline: Discipline::DropTail,
         },
         loss: LossConfig::None,
+        reordering: None,
         delay: Duration::ZERO,
         ..config.clone()
     };

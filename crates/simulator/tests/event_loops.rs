@@ -148,6 +148,18 @@ fn medium(draw: &mut Draw, prefix: &str, text: &mut String) {
         )
         .unwrap();
     }
+    // Not drawn, so that the other choices stay as they are. The rest refuses it.
+    let length = text.len();
+    if length.is_multiple_of(3) && !text.contains("model") && !text.contains("aqm") {
+        writeln!(
+            text,
+            "{prefix}reordering = {{ probability = '{} %', delay = '{} ms', gap = {} }}",
+            1 + length % 40,
+            1 + length % 23,
+            1 + length % 4
+        )
+        .unwrap();
+    }
 }
 
 fn delay(draw: &mut Draw) -> String {

@@ -113,6 +113,7 @@ LIST_EPILOG = """\b
 Examples:
   slowstart list
   slowstart list algorithms --short
+  slowstart list algorithms --since 2026
   slowstart list paths --json
   slowstart list networks
   slowstart list scenarios
@@ -126,13 +127,23 @@ def _list(
     short: Annotated[
         bool, typer.Option("--short", help="Leave out the options of algorithms.")
     ] = False,
+    since: Annotated[
+        int | None,
+        typer.Option(help="Only algorithms whose source has a text of this year or later."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the available algorithms, paths, networks, scenarios, suites, studies and stacks."""
     from slowstart.commands import listing
 
+    if since is not None and topic not in (None, Topic.ALGORITHMS):
+        raise InputError(f"--since is for algorithms; {topic.value} have no year")
     topics = [each.value for each in Topic] if topic is None else [topic.value]
+    if since is not None:
+        topics = [Topic.ALGORITHMS.value]
     found = {each: listing.CATALOGUE[each]() for each in topics}
+    if since is not None:
+        found["algorithms"] = listing.since(found["algorithms"], since)
     if as_json:
         _print_json(json.dumps({"format": 1, "version": __version__, **found}, indent=2))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from slowstart._native import algorithms, paths, refusal, stacks
@@ -53,6 +54,20 @@ _NETWORKS = (
 
 def _algorithms() -> list[dict[str, Any]]:
     return [dict(each) for each in algorithms()]
+
+
+# A year in a source; the number of an RFC is none.
+_YEAR = re.compile(r"(?<!RFC )(?<![\d.])(?:19|20)\d\d(?![\d.])")
+
+
+def since(entries: Sequence[Mapping[str, Any]], year: int) -> list[Mapping[str, Any]]:
+    """The algorithms whose source names a year from ``year`` on, the newest first.
+
+    The source in the registry of algorithms holds the revision and the date of a draft.
+    """
+    found = [(max(map(int, _YEAR.findall(each["source"])), default=0), each) for each in entries]
+    found.sort(key=lambda pair: -pair[0])
+    return [each for newest, each in found if newest >= year]
 
 
 def _paths() -> list[dict[str, Any]]:

@@ -1,17 +1,23 @@
 //! Congestion avoidance: how the window grows above the threshold, and where the threshold goes.
 
+mod abba;
 mod bic;
+mod cuback;
 mod cubic;
 mod fast;
 mod hybla;
+mod illinois;
 mod reno;
 mod vegas;
 mod westwood;
 
+pub use abba::{Abba, AbbaConfig};
 pub use bic::{Bic, BicConfig};
+pub use cuback::{Cuback, CubackConfig};
 pub use cubic::{Cubic, CubicConfig, CubicLinux, CubicRfc9438, CubicVersion};
 pub use fast::{Fast, FastConfig};
 pub use hybla::{Hybla, HyblaConfig};
+pub use illinois::{Illinois, IllinoisConfig};
 pub use reno::{Reno, RenoConfig};
 pub use vegas::{Vegas, VegasConfig};
 pub use westwood::{Westwood, WestwoodConfig};

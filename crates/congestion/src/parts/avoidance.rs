@@ -28,6 +28,9 @@ hooks! {
         /// Forget what a timeout makes worthless.
         fn on_timeout(&mut self) {}
 
+        /// The last congestion episode is undone: it was spurious.
+        fn on_undo(&mut self) {}
+
         /// Sending resumes after nothing was outstanding since `idle_since`.
         fn on_idle(&mut self, now: Instant, idle_since: Instant) {}
 

@@ -59,8 +59,8 @@ table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
 }}
 
 table! { PATH = "path", "[path]",
-    "The path that packets take. rate, trace, buffer, loss, jitter, aqm and ecn describe the \
-     forward direction."
+    "The path that packets take. rate, trace, buffer, loss, jitter, reordering, aqm and ecn describe \
+     the forward direction."
     [PATH_FIRST, LinkConfig::KEYS, PATH_LAST]
 }
 

@@ -33,6 +33,10 @@ fn around(table: &str) -> Option<(String, &'static str)> {
         "varying-rate" => rate("mean = '4 Mbit/s', variation = '30 %', correlation = '1 s', "),
         "gilbert-elliott" => (format!("{wired}path.loss = {{ p = '1 %', "), " }"),
         "jitter" => (format!("{wired}path.jitter = {{ amount = '5 ms', "), " }"),
+        "reordering" => (
+            format!("{wired}path.reordering = {{ probability = '1 %', delay = '5 ms', "),
+            " }",
+        ),
         "link" => (
             format!(
                 "{PATH}[[node]]\nname = 'r2'\n[[link]]\nfrom = 'right'\nto = 'r2'\nrate = '1 Gbit/s'\n"

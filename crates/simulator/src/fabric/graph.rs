@@ -199,6 +199,7 @@ impl Fabric<'_> {
             service: Service::Unlimited,
             loss: LossConfig::None,
             jitter: None,
+            reordering: None,
             delay,
             ..shared.clone()
         };

@@ -172,10 +172,10 @@ impl LinkState {
         accepted
     }
 
-    /// A packet behind others does not change which packet leaves next.
+    /// A packet behind others does not change which packet leaves next, unless it may overtake them.
     #[inline(always)]
     fn reschedule_after_push(&mut self, agendas: &mut Agendas) {
-        if self.scheduled.is_none() || self.link.decides_late() {
+        if self.scheduled.is_none() || self.link.may_overtake() {
             self.reschedule(agendas);
         }
     }

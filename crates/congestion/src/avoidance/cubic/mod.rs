@@ -199,7 +199,7 @@ impl Avoidance for Cubic {
 }
 
 /// The largest integer whose cube is at most `value`, for values below 2^126.
-fn cube_root(value: u128) -> u64 {
+pub(super) fn cube_root(value: u128) -> u64 {
     let mut root: u64 = 0;
     for bit in (0..42).rev() {
         let candidate = root | (1 << bit);

@@ -64,6 +64,11 @@ impl CubicRfc9438 {
         }
     }
 
+    /// Forgets the last maximum, so that the next epoch begins at its plateau.
+    pub(in crate::avoidance) fn forget_maximum(&mut self) {
+        *self = Self::new(self.config);
+    }
+
     fn begin(&mut self, cwnd: i128, now: Instant) -> Epoch {
         if self.w_max.is_none() {
             self.cwnd_prior = cwnd;
