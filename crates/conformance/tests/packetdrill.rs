@@ -1,12 +1,13 @@
 //! Packetdrill scripts against the simulated TCP: each script of `conformance/packetdrill` passes,
 //! a wrong expectation is found with its line, and what is not in scope is refused.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use conformance::scripts::Simulated;
-use packetdrill::{Run, Script, parse, run};
-use units::Duration;
+use packetdrill::{Call, Info, Packet, Run, Script, Sent, Stack, parse, run};
+use units::{Duration, Instant};
 
 const TOLERANCE: Duration = Duration::from_millis(14);
 
@@ -202,4 +203,93 @@ fn a_stream_is_the_same_each_time_and_replays_as_it_was_made() {
         }
     }
     assert!(stream("tahoe", 1, tick).is_err());
+}
+
+/// A TCP with a known wrong rule: it acts on another packet than the one that arrives.
+struct Wrong {
+    tcp: Simulated,
+    rule: fn(&mut Packet),
+}
+
+impl Stack for Wrong {
+    fn name(&self) -> &str {
+        "wrong"
+    }
+
+    fn now(&mut self) -> Instant {
+        self.tcp.now()
+    }
+
+    fn wait(
+        &mut self,
+        until: Instant,
+        stops: bool,
+        sent: &mut VecDeque<Sent>,
+    ) -> Result<(), String> {
+        self.tcp.wait(until, stops, sent)
+    }
+
+    fn inject(&mut self, packet: &Packet) -> Result<(), String> {
+        let mut packet = packet.clone();
+        (self.rule)(&mut packet);
+        self.tcp.inject(&packet)
+    }
+
+    fn call(&mut self, call: &Call, expected: i64) -> Result<Result<i64, String>, String> {
+        self.tcp.call(call, expected)
+    }
+
+    fn info(&mut self) -> Result<Info, String> {
+        self.tcp.info()
+    }
+}
+
+#[test]
+fn a_wrong_rule_is_shrunk_to_the_shortest_stream_that_shows_it() {
+    use conformance::scripts::stream::stream;
+    use packetdrill::replay::{compare, replay, shrink};
+
+    let tick = Duration::from_millis(4);
+    // Without the blocks of SACK, and without the echo of ECN: each needs data, and one ACK.
+    let no_sack: fn(&mut Packet) = |packet| {
+        if let Some(options) = &mut packet.options {
+            options.sack.clear();
+        }
+    };
+    let no_echo: fn(&mut Packet) = |packet| packet.flags.ece &= packet.flags.syn;
+    for (profile, rule) in [("cubic", no_sack), ("ecn", no_echo)] {
+        let mut lengths = Vec::new();
+        for seed in 1..40 {
+            let made = stream(profile, seed, tick).expect("a stream");
+            let differs = |script: &Script| {
+                let new = || Simulated::new(script, None, tick).expect("a stack");
+                let mut wrong = Wrong { tcp: new(), rule };
+                let right = replay(script, &mut new()).expect("a recording");
+                let wrong = replay(script, &mut wrong).expect("a recording");
+                compare(&right, &wrong).map(|(at, _)| at)
+            };
+            let Some(at) = differs(&made) else {
+                continue;
+            };
+            let short = shrink(&made, at, 1_000, differs);
+            let last = short.events.len() - 1;
+            assert_eq!(differs(&short), Some(last), "{profile}-{seed}");
+            lengths.push(short.events.len());
+            // Socket, bind, listen, SYN, ACK and accept stay. No other event can go.
+            for place in 6..=last {
+                let mut shorter = short.clone();
+                shorter.events.remove(place);
+                assert_eq!(differs(&shorter), None, "{profile}-{seed}, {place}");
+            }
+            // With too few attempts, the stream is longer, and still shows it.
+            let long = shrink(&made, at, 2, differs);
+            assert!(differs(&long).is_some() && long.events.len() >= short.events.len());
+        }
+        // A write and one ACK show it. If the block or the mark is of data beyond the first window,
+        // one or two ACKs more open the window.
+        lengths.sort_unstable();
+        assert!(lengths.len() > 5, "{profile}: {lengths:?}");
+        assert_eq!(lengths[lengths.len() / 2], 8, "{profile}: {lengths:?}");
+        assert!(lengths[lengths.len() - 1] <= 12, "{profile}: {lengths:?}");
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use units::{Duration, Instant};
 
@@ -193,8 +194,11 @@ fn compare_packets(ours: &[Sent], theirs: &[Sent]) -> Option<String> {
     })
 }
 
-/// Shortens `script` while `differs` holds: nothing after the difference, then without one event
-/// after another. `differs` returns the event of the difference; it is asked at most `tries` times.
+/// Shortens `script` while `differs` holds: nothing after the difference, then without half of the
+/// optional events, without a quarter of them, and so on, down to single events, from the last to the
+/// first (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). Single
+/// events are tried until none can go. `differs` returns the event of the difference; it is asked at
+/// most `tries` times.
 pub fn shrink(
     script: &Script,
     at: usize,
@@ -203,25 +207,44 @@ pub fn shrink(
 ) -> Script {
     let mut shortest = script.clone();
     shortest.events.truncate(at + 1);
-    let is_optional = |event: &Event| match &event.action {
-        Action::Inject(packet) => packet.flags.ack && packet.ack > 1,
-        Action::Call(call, _) => matches!(call, Call::Write { .. }),
-        _ => false,
-    };
-    let mut next = shortest.events.len();
-    for _ in 0..tries {
-        let Some(place) = shortest.events[..next].iter().rposition(is_optional) else {
-            break;
-        };
-        next = place;
-        let mut shorter = shortest.clone();
-        shorter.events.remove(place);
-        if let Some(at) = differs(&shorter) {
-            shorter.events.truncate(at + 1);
-            shortest = shorter;
+    let mut left = tries;
+    let mut size = optional(&shortest).len().div_ceil(2);
+    while size > 0 {
+        let mut is_shorter = false;
+        // Optional events from this one on were tried.
+        let mut tried = optional(&shortest).len();
+        while tried > 0 {
+            if left == 0 {
+                return shortest;
+            }
+            left -= 1;
+            let places = optional(&shortest);
+            let first = tried.saturating_sub(size);
+            let mut shorter = shortest.clone();
+            shorter
+                .events
+                .drain(places.start + first..places.start + tried);
+            tried = first;
+            if let Some(at) = differs(&shorter) {
+                shorter.events.truncate(at + 1);
+                shortest = shorter;
+                is_shorter = true;
+                tried = tried.min(optional(&shortest).len());
+            }
+        }
+        if size > 1 || !is_shorter {
+            size /= 2;
         }
     }
     shortest
+}
+
+/// The places of the events after the connection was accepted: without them, it is still one.
+fn optional(script: &Script) -> Range<usize> {
+    let accepts = |event: &Event| matches!(event.action, Action::Call(Call::Accept { .. }, _));
+    let accepted = script.events.iter().position(accepts);
+    let first = accepted.map_or(script.events.len(), |place| place + 1);
+    first..script.events.len()
 }
 
 /// `script` as text, with what a stack sent as the expectation.

@@ -291,7 +291,7 @@ pub(crate) fn run_script_on_kernel(
 }
 
 /// How many shorter streams are tried on both stacks.
-const SHRINKINGS: usize = 24;
+const SHRINKINGS: usize = 48;
 
 /// Both stacks' recordings of a stream: the simulation's and the kernel's.
 fn record_both(script: &Script) -> PyResult<(Vec<Step>, Vec<Step>)> {
@@ -336,8 +336,7 @@ pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -
             let mut shortest = (script.clone(), steps);
             if shrinks {
                 let short = replay::shrink(&script, at, SHRINKINGS, |shorter| {
-                    let (ours, theirs) = record_both(shorter).ok()?;
-                    Some(replay::compare(&ours, &theirs)?.0)
+                    Some(confirmed(shorter).ok()??.0)
                 });
                 let (_, steps) = record_both(&short)?;
                 shortest = (short, steps);
