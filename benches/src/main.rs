@@ -7,8 +7,8 @@
 //! PROGRAM`).
 //!
 //! `bench` runs all scenarios, `bench S2 S3` a selection, and `bench --repeat 9 S1` more processes
-//! of each. `bench hosts` prints the cost between 10 to 10,000 hosts, and `bench million` that of a
-//! million connections. `bench acks` prints the cost of an ACK for each algorithm, and `bench
+//! of each. `bench flows` prints the cost of 10 to 10,000 flows, `bench hosts` that between 10 to
+//! 100,000 hosts, and `bench million` that of a million connections. `bench acks` prints the cost of an ACK for each algorithm, and `bench
 //! instructions` the instructions per packet by component.
 
 #![expect(
@@ -29,7 +29,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use clock::{Quartiles, children_cpu_seconds, cpu_seconds, peak_kilobytes};
-use scenarios::{Bench, all, by_hosts, million, usual};
+use scenarios::{Bench, all, by_hosts, many_flows, million, usual};
 
 /// A process repeats its scenario for about this many CPU seconds, and at least three times.
 const SECONDS: f64 = 0.4;
@@ -37,8 +37,9 @@ const LEAST: usize = 3;
 /// Pairs of runs of `--against`.
 const PAIRS: usize = 15;
 
-const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [S1 S2 S3 S4 S5 S6 S7]\n\
-                     \x20      bench [--repeat N] hosts | million\n\
+const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [SCENARIO ...]\n\
+                     \x20      SCENARIO: S1 to S7, F10 to F10000, H10 to H100000, C1M, A40,\n\
+                     \x20                flows, hosts, million\n\
                      \x20      bench instructions [S1 ...]\n\
                      \x20      bench acks";
 
@@ -92,14 +93,12 @@ impl Options {
         let names = &words[usize::from(instructions)..];
         let benches = match names {
             [] => Vec::from(usual()),
-            [word] if word == "hosts" => Vec::from(by_hosts()),
-            [word] if word == "million" => Vec::from(million()),
             names => {
-                let named = |name: &String| {
-                    let found = all().find(|one| one.name == *name);
-                    found.ok_or(format!("unknown scenario {name}"))
-                };
-                names.iter().map(named).collect::<Result<_, _>>()?
+                let mut benches = Vec::new();
+                for name in names {
+                    benches.extend(named(name)?);
+                }
+                benches
             }
         };
         Ok(Self {
@@ -128,10 +127,24 @@ impl Options {
     }
 }
 
+/// The scenario or the group of scenarios called `name`.
+fn named(name: &str) -> Result<Vec<Bench>, String> {
+    let found: Vec<Bench> = match name {
+        "flows" => many_flows().into(),
+        "hosts" => by_hosts().into(),
+        "million" => million().into(),
+        name => all().filter(|bench| bench.name == name).collect(),
+    };
+    if found.is_empty() {
+        return Err(format!("unknown scenario {name}"));
+    }
+    Ok(found)
+}
+
 fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
     println!(
-        "{:<6} {:<50} {:>9} {:>9} {:>21} {:>8}",
-        "", "scenario", "packets", "CPU ms", "M packets/s (quartiles)", "peak MB"
+        "{:<7} {:<55} {:>9} {:>9} {:>23} {:>6} {:>8}",
+        "", "scenario", "packets", "CPU ms", "M packets/s (quartiles)", "ns", "peak MB"
     );
     let program = own_program()?;
     for bench in benches {
@@ -147,13 +160,17 @@ fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
         let seconds = Quartiles::of(seconds).ok_or("there is no measurement")?;
         let rate = |seconds: f64| packets as f64 / seconds / 1e6;
         println!(
-            "{:<6} {:<50} {packets:>9} {:>9.2} {:>8.2} ({:.2}-{:.2}) {:>11.1}",
+            "{:<7} {:<55} {packets:>9} {:>9.2} {:>23} {:>6.0} {:>8.1}",
             bench.name,
             bench.summary,
             seconds.median * 1e3,
-            rate(seconds.median),
-            rate(seconds.high),
-            rate(seconds.low),
+            format!(
+                "{:.2} ({:.2}-{:.2})",
+                rate(seconds.median),
+                rate(seconds.high),
+                rate(seconds.low)
+            ),
+            seconds.median * 1e9 / packets as f64,
             peak as f64 / 1024.0,
         );
     }
@@ -163,7 +180,7 @@ fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
 /// Runs this program and another one alternately, and prints the ratio of their speeds.
 fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), String> {
     println!(
-        "{:<6} {:<50} {:>9} {:>9} {:>22}",
+        "{:<7} {:<55} {:>9} {:>9} {:>22}",
         "", "scenario", "base M/s", "M/s", "times base (quartiles)"
     );
     let program = own_program()?;
@@ -201,7 +218,7 @@ fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), Str
             return Err("there is no measurement".to_owned());
         };
         println!(
-            "{:<6} {:<50} {:>9.2} {:>9.2} {:>8.3} ({:.3}-{:.3}){}",
+            "{:<7} {:<55} {:>9.2} {:>9.2} {:>8.3} ({:.3}-{:.3}){}",
             bench.name,
             bench.summary,
             theirs.median,

@@ -26,6 +26,7 @@ pub fn all() -> impl Iterator<Item = Bench> {
     usual()
         .into_iter()
         .chain(by_hosts())
+        .chain(many_flows())
         .chain(million())
         .chain([adhoc()])
 }
@@ -65,9 +66,35 @@ mss = "1024 B"
 stagger = "150 ms"
 "#;
 
+/// More and more bulk flows over one link; their starts are spread over a second. What differs is
+/// how much memory the flows take, not how much traffic there is.
+pub fn many_flows() -> [Bench; 4] {
+    let bench = |name, summary, build| Bench {
+        name,
+        summary,
+        build,
+    };
+    [
+        bench("F10", "10 flows, 1 Gbit/s, 50 ms, 5 s", || flows(10)),
+        bench("F100", "100 flows", || flows(100)),
+        bench("F1000", "1000 flows", || flows(1000)),
+        bench("F10000", "10,000 flows", || flows(10_000)),
+    ]
+}
+
+/// `count` flows over 1 Gbit/s and 50 ms, with a buffer of one BDP or of two packets a flow.
+fn flows(count: u32) -> Scenario {
+    let packets = u64::from(count * 2).max(4130);
+    let mut scenario = bulk(1000, 50, packets, count as usize, 5);
+    for (index, flow) in (0..).zip(&mut scenario.flows) {
+        flow.start = Instant::from_micros(1_000_000 / u64::from(count) * index);
+    }
+    scenario
+}
+
 /// HTTP/1.0 at 35 % of 100 Mbit/s for 30 s, between more and more hosts: the cost of a packet
 /// depends on the traffic, not on the number of hosts.
-pub fn by_hosts() -> [Bench; 4] {
+pub fn by_hosts() -> [Bench; 5] {
     let bench = |name, summary, build| Bench {
         name,
         summary,
@@ -82,6 +109,7 @@ pub fn by_hosts() -> [Bench; 4] {
         bench("H100", "100 hosts", || http(100, 50, 30)),
         bench("H1000", "1000 hosts", || http(100, 500, 30)),
         bench("H10000", "10,000 hosts", || http(100, 5000, 30)),
+        bench("H100000", "100,000 hosts", || http(100, 50_000, 30)),
     ]
 }
 

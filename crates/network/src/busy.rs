@@ -58,7 +58,7 @@ pub struct Busy {
     /// Periods at least as long are kept; [`Duration::MAX`] for none.
     shortest: Duration,
     #[allow(clippy::box_collection, reason = "an idle link is small")]
-    ended: Box<VecDeque<Period>>,
+    ended: Option<Box<VecDeque<Period>>>,
 }
 
 impl Default for Busy {
@@ -66,7 +66,7 @@ impl Default for Busy {
         Self {
             time: BusyTime::default(),
             shortest: Duration::MAX,
-            ended: Box::default(),
+            ended: None,
         }
     }
 }
@@ -102,7 +102,7 @@ impl Busy {
         let until = until.min(now);
         let span = until.saturating_since(since);
         if self.time.periods > 0 && span >= self.shortest {
-            self.ended.push_back((since, until));
+            self.ended.get_or_insert_default().push_back((since, until));
         }
         self.time.finished += span;
         self.time.since = now;
@@ -117,6 +117,6 @@ impl Busy {
     /// The oldest kept period not yet taken.
     #[inline]
     pub fn take(&mut self) -> Option<Period> {
-        self.ended.pop_front()
+        self.ended.as_mut()?.pop_front()
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Line<T> {
     /// The first entry that is a train, and those behind it.
     train: Train,
     #[allow(clippy::box_collection, reason = "an idle link is small")]
-    trains: Box<VecDeque<Train>>,
+    trains: Option<Box<VecDeque<Train>>>,
     last_due: Instant,
     jitter: Option<Box<Jitter>>,
     reordering: Option<Box<Reordering>>,
@@ -44,7 +44,7 @@ pub(crate) struct Line<T> {
         clippy::box_collection,
         reason = "few links have it, and an idle link is small"
     )]
-    left: Box<VecDeque<(Instant, u64)>>,
+    left: Option<Box<VecDeque<(Instant, u64)>>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,17 +74,26 @@ const FEWEST_SLOTS: usize = 4;
 impl<T> Line<T> {
     pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
         Self {
+            jitter: jitter::new(config.jitter.as_ref(), rng),
+            reordering: reordering::new(config, rng),
+            ..Self::steady(config.delay)
+        }
+    }
+
+    /// A line of constant delay. It allocates nothing before its first packet.
+    pub(crate) fn steady(delay: Duration) -> Self {
+        Self {
             slots: Box::default(),
             head: 0,
             tail: 0,
             due: Instant::MAX,
-            delay: config.delay,
+            delay,
             train: Train::NONE,
-            trains: Box::default(),
+            trains: None,
             last_due: Instant::ZERO,
-            jitter: jitter::new(config.jitter.as_ref(), rng),
-            reordering: reordering::new(config, rng),
-            left: Box::default(),
+            jitter: None,
+            reordering: None,
+            left: None,
         }
     }
 
@@ -148,7 +157,9 @@ impl<T> Line<T> {
         }
         let due = moved.unwrap_or(due);
         self.put(due, packet);
-        self.left.push_back((leaves, period));
+        self.left
+            .get_or_insert_default()
+            .push_back((leaves, period));
         self.settle();
     }
 
@@ -162,7 +173,9 @@ impl<T> Line<T> {
             }
             self.slots.swap(before, index);
             let place = (entry - self.head) as usize;
-            self.left.swap(place - 1, place);
+            if let Some(left) = &mut self.left {
+                left.swap(place - 1, place);
+            }
             entry -= 1;
         }
         self.due = self.due_at(self.index(self.head));
@@ -200,7 +213,7 @@ impl<T> Line<T> {
             if self.train.followers == 0 {
                 self.train = train;
             } else {
-                self.trains.push_back(train);
+                self.trains.get_or_insert_default().push_back(train);
             }
         }
         self.send_plain(leaves, packet);
@@ -213,7 +226,9 @@ impl<T> Line<T> {
         period: u64,
         packet: Packet<T>,
     ) {
-        self.left.push_back((leaves, period));
+        self.left
+            .get_or_insert_default()
+            .push_back((leaves, period));
         self.send(leaves, released, packet);
     }
 
@@ -262,11 +277,13 @@ impl<T> Line<T> {
     /// When the next packet left the server, and in which busy period; `None` if not from a late
     /// stage.
     pub(crate) fn front_left(&self) -> Option<(Instant, u64)> {
-        self.left.front().copied()
+        self.left.as_ref()?.front().copied()
     }
 
     pub(crate) fn forget_left(&mut self) {
-        self.left.pop_front();
+        if let Some(left) = &mut self.left {
+            left.pop_front();
+        }
     }
 
     /// The last packet in the line, where none came in a train.
@@ -278,7 +295,8 @@ impl<T> Line<T> {
 
     /// Number of packets inside. Takes time in proportion to the number of trains.
     pub(crate) fn len(&self) -> u64 {
-        let later = self.trains.iter().map(|train| u64::from(train.followers));
+        let trains = self.trains.iter().flat_map(|trains| trains.iter());
+        let later = trains.map(|train| u64::from(train.followers));
         let behind = u64::from(self.train.followers - self.train.popped) + later.sum::<u64>();
         self.tail - self.head + behind
     }
@@ -297,7 +315,8 @@ impl<T: Payload> Line<T> {
         let number = train.popped;
         if number == train.followers {
             let last = self.pop_entry(index)?;
-            self.train = self.trains.pop_front().unwrap_or(Train::NONE);
+            let next = self.trains.as_mut().and_then(|trains| trains.pop_front());
+            self.train = next.unwrap_or(Train::NONE);
             let payload = last.payload.following(number);
             return Some((due, Packet { payload, ..last }));
         }

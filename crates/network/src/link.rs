@@ -90,6 +90,24 @@ impl<T: Payload> Link<T> {
         Self::at(station, &rng, &shared, medium)
     }
 
+    /// The link of a `config` that draws no random numbers and knows a packet's departure on its
+    /// arrival: a drop-tail queue before a constant rate. `None` for any other. It is [`Self::new`]
+    /// without the streams of random numbers.
+    #[must_use]
+    pub fn steady(config: &LinkConfig) -> Option<Self> {
+        let stage = Stage::Plain(Plain::new(config)?);
+        Some(Self {
+            stage,
+            line: Line::steady(config.delay),
+            overhead: config.overhead,
+            loss: None,
+            counters: Counters::default(),
+            first_packet: Instant::ZERO,
+            is_tied: false,
+            name: config.name.as_str().into(),
+        })
+    }
+
     /// The two links of a path. If both are configured as a shared medium, they share the medium
     /// that the first one describes. Its random streams, and those of any state that the models of
     /// both directions share, are derived from the stream of the first link.

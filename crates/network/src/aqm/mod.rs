@@ -181,7 +181,8 @@ impl<T> Managed<T> {
         if config.service == Service::Unlimited {
             return None;
         }
-        let rng = stream(rng, Purpose::Queue);
+        // Only a discipline that draws pays for a stream.
+        let rng = || stream(rng, Purpose::Queue);
         let fifo = Fifo::default();
         let scheme = match config.queue.discipline {
             Discipline::DropTail if config.service.filters_acks() => {
@@ -190,11 +191,11 @@ impl<T> Managed<T> {
             Discipline::DropTail if config.service.serves_late() => Scheme::DropTail(fifo),
             Discipline::DropTail | Discipline::RandomAbove(_) => return None,
             Discipline::CoDel(config) => Scheme::CoDel(config, CoDel::default(), fifo),
-            Discipline::FqCoDel(config) => Scheme::FqCoDel(FqCoDel::new(config, rng)),
-            Discipline::Pie(config) => Scheme::Pie(Box::new(Pie::new(config, rng)), fifo),
+            Discipline::FqCoDel(config) => Scheme::FqCoDel(FqCoDel::new(config, rng())),
+            Discipline::Pie(config) => Scheme::Pie(Box::new(Pie::new(config, rng())), fifo),
             Discipline::Red(red) => {
                 let rate = config.service.mean_rate();
-                Scheme::Red(Box::new(Red::new(&red, rate, rng)), red.ecn, fifo)
+                Scheme::Red(Box::new(Red::new(&red, rate, rng())), red.ecn, fifo)
             }
         };
         Some(Self::of(scheme, config.queue.limit))

@@ -165,7 +165,8 @@ impl Fabric<'_> {
 
 fn link(hosts: &Hosts, delay: Duration) -> LinkConfig {
     LinkConfig {
-        name: hosts.name.clone(),
+        // Results name the table of hosts (`summarize_accesses`), not each of its links.
+        name: String::new(),
         service: hosts.rate.map_or(Service::Unlimited, Service::Fixed),
         overhead: hosts.overhead,
         queue: QueueConfig {

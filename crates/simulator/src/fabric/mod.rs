@@ -217,7 +217,8 @@ impl<'a> Fabric<'a> {
 
     /// Adds a link that draws no random numbers.
     fn add_link(&mut self, config: &LinkConfig, role: Role) -> u32 {
-        let link = Link::new(config, self.streams.stream(""));
+        let link = Link::steady(config);
+        let link = link.unwrap_or_else(|| Link::new(config, self.streams.stream("")));
         self.place_link(link, None, role)
     }
 
