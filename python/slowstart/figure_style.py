@@ -47,6 +47,10 @@ class Look:
     """The formats of a figure's files: some of :data:`FORMATS`."""
     width_in: float | None = None
     """The width of every figure in inches; ``None``: what its panels need side by side."""
+    height_in: float | None = None
+    """The height of every figure in inches; ``None``: what its panels need."""
+    across: int | None = None
+    """The most panels side by side; ``None``: as many as fit."""
     theme: Theme = field(default_factory=Theme)
     """Colours, font and lines."""
 
@@ -113,11 +117,12 @@ def formats(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named)) or USUAL
 
 
-def width(text: str | None) -> float | None:
-    """A width such as ``3.3in``, ``84 mm`` or ``8.4cm`` in inches.
+def width(text: str | None, option: str = "--width") -> float | None:
+    """A width or height such as ``3.3in``, ``84 mm`` or ``8.4cm`` in inches.
 
     Args:
-        text: The width with its unit: ``in``, ``cm`` or ``mm``.
+        text: The length with its unit: ``in``, ``cm`` or ``mm``.
+        option: What errors call it.
 
     Returns:
         The width in inches, from 2 to 40; ``None`` for ``None``.
@@ -133,11 +138,11 @@ def width(text: str | None) -> float | None:
         return None
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(in|cm|mm)\s*", text)
     if match is None:
-        raise InputError(f"--width {text!r} is not a width: write 3.3in, 8.4cm or 84mm")
+        raise InputError(f"{option} {text!r} is not a {option[2:]}: write 3.3in, 8.4cm or 84mm")
     inches = float(match[1]) * _UNITS_IN[match[2]]
     if not _LEAST_IN <= inches <= _MOST_IN:
         raise InputError(
-            f"--width {text.strip()} is out of range: a figure is {_LEAST_IN:g} to "
-            f"{_MOST_IN:g} inches wide"
+            f"{option} {text.strip()} is out of range: a figure is {_LEAST_IN:g} to "
+            f"{_MOST_IN:g} inches {'wide' if option == '--width' else 'high'}"
         )
     return inches

@@ -106,6 +106,22 @@ def by_name(labels: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
     return names(there, [given.get(each) for each in there])
 
 
+def shortened(names: Sequence[str], most: int = 26) -> dict[str, str]:
+    """A name of at most about ``most`` letters for each, for titles of panels.
+
+    A longer name loses its options. Where several names are then the same, the shortened ones have
+    their numbers among all ``names``.
+    """
+    found = {name: name for name in names}
+    for place, name in enumerate(names, 1):
+        if len(name) <= most or ":" not in name:
+            continue
+        base = "+".join(part.partition(":")[0] for part in name.split("+"))
+        same = [each for each in names if each == base or each.startswith(f"{base}:")]
+        found[name] = base if len(same) < 2 else f"{base} ({place})"
+    return found
+
+
 def labelled(scenarios: Sequence[Scenario], labels: Mapping[str, str]) -> list[Scenario]:
     """The scenarios with labels in place of the flow names that are the keys of ``labels``."""
     if not labels:

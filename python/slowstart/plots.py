@@ -50,6 +50,7 @@ from slowstart.figures.canvas import (
     widen,
     write,
 )
+from slowstart.labels import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,6 +166,8 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
     ``names`` are all names in the result, so that the colours match the other figures.
     """
     styles = colors.styles(names)
+    short = shortened(names)
+    columns = [each._replace(title=short.get(each.title, each.title)) for each in columns]
     with styled():
         labels = ["window (MB)", "RTT (ms)", "delivered (MB)", "queue (packets)"]
         if path.bottleneck is None:  # A queue at each node.
@@ -199,6 +202,12 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         handles += [
             Line2D([], [], color=_MARK, linestyle=dashes, linewidth=1, marker=mark, label=label)
             for label, dashes, mark in _MARKS
+        ]
+        titles = {each.title for each in columns}
+        handles += [
+            Line2D([], [], color=styles[name].color, label=f"{brief}: {name}")
+            for name, brief in short.items()
+            if name != brief and brief in titles
         ]
         legend(figure, handles)
         return finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
@@ -330,7 +339,7 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
                 _draw_intervals(bottom, rows, ratios, styles[name], name, apart, widths[place])
             _log_axes(top, bottom)
         label_left(grid[0], "flow completion time (s)")
-        label_left(grid[1], f"ratio to {names[0]}")
+        label_left(grid[1], f"ratio to {shortened(names)[names[0]]}")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
         title = f"Flow completion time against transfer size: {plural(runs, 'run')} of each size"
         return finish(figure, title + (", medians with 95 % intervals" if runs >= 6 else ""))

@@ -22,19 +22,28 @@ def test_the_folder_is_complete_and_self_contained(command: Command, tmp_path: P
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     out = tmp_path / "out"
     figures = ["completion-by-size", "distributions", "evolution-leo", "evolution-wired"]
-    figures += ["exit-cost", "exit-shares"]
+    figures += ["exit-cost", "exit-shares", "throughput-delay"]
     tables = [
         "completion_by_size.csv",
         "exit_cost.csv",
         "flows.parquet",
         "links.parquet",
+        "pairs.csv",
         "report.html",
         "result.json",
         "summary.csv",
+        "tables",
     ]
     expected = [f"{name}.svg" for name in figures] + tables
     assert sorted(each.name for each in out.iterdir()) == sorted(expected)
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    kinds = {"pairs", "startups", "summary"}
+    assert {each.name for each in (out / "tables").iterdir()} == {
+        f"{kind}-{path}.{suffix}"
+        for kind in kinds
+        for path in ("wired", "leo")
+        for suffix in ("csv", "tex")
+    }
 
     document = json.loads((out / "result.json").read_text())
     flows = pl.read_parquet(out / "flows.parquet")
@@ -54,8 +63,11 @@ def test_the_folder_is_complete_and_self_contained(command: Command, tmp_path: P
 def test_the_same_command_writes_the_same_bytes(command: Command, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert command("compare", "lte", *WORDS, "-o", name).returncode == 0
-    for file in (tmp_path / "one").iterdir():
-        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file.name
+    files = [each for each in (tmp_path / "one").rglob("*") if each.is_file()]
+    assert len(files) > 10
+    for file in files:
+        other = tmp_path / "two" / file.relative_to(tmp_path / "one")
+        assert file.read_bytes() == other.read_bytes(), file.name
 
 
 def test_timed_flows_and_single_runs_are_drawn_too(command: Command, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from slowstart import InputError, figure_style, plots
+from slowstart import InputError, figure_style, labels, plots
+from slowstart.figures import canvas
 from slowstart.figures import theme as figure_theme
 
 if TYPE_CHECKING:
@@ -208,6 +209,39 @@ def test_saved_results_are_drawn_again_with_the_same_bytes(
         assert (folder / "again" / file).read_bytes() == (folder / "out" / file).read_bytes(), file
     done = command("plot", "out", "exit-shares", "-o", "paper", "--format", "pdf", "--width", "3in")
     assert done.stdout == "paper/exit-shares.pdf\n"
+
+
+def test_plot_draws_what_it_is_asked_for(command: Command, path_file: Path) -> None:
+    names = ("-a", "A=cubic+search", "-a", "reno+standard", "-a", "cubic+standard")
+    made = command("compare", str(path_file), "wired", *names, "--size", "200kB", "-o", "out", "-q")
+    assert made.stderr == ""
+    given = ("plot", "out", "distributions")
+    chosen = ("--paths", "small", "--algorithms", "A,reno+standard", "--height", "4in")
+    done = command(*given, *chosen, "--width", "3.3in", "-o", "some")
+    assert done.stderr == ""
+    picture = (path_file.parent / "some" / "distributions.svg").read_text()
+    assert ">A</text>" in picture
+    assert ">cubic+standard</text>" not in picture
+    assert ">wired</text>" not in picture
+    assert 'height="288pt"' in picture
+    for option, word, known in (
+        ("--paths", "geo", "small, wired"),
+        ("--algorithms", "B", "A, reno+standard, cubic+standard"),
+    ):
+        done = command(*given, option, word, "-o", "none")
+        assert done.returncode == 2
+        assert done.stderr == f"slowstart: {option} {word}: the result has {known}\n"
+    assert not (path_file.parent / "none").exists()
+
+
+def test_long_names_are_shortened() -> None:
+    long = "cubic+search:exit=drain,threshold=30"
+    assert labels.shortened(["cubic+search", long]) == {
+        "cubic+search": "cubic+search", long: "cubic+search (2)",
+    }  # fmt: skip
+    assert labels.shortened(["reno+standard", long])[long] == "cubic+search"
+    assert canvas.wrapped("ratio to cubic+search", 11) == "ratio to\ncubic+\nsearch"
+    assert canvas.wrapped("ratio to cubic+search", 12) == "ratio to\ncubic+search"
 
 
 def test_figures_without_data_are_refused(command: Command, path_file: Path) -> None:

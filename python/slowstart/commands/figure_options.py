@@ -26,8 +26,26 @@ Width = Annotated[
     str | None,
     typer.Option(
         metavar="WIDTH",
-        help="Width of the figures, with unit: 3.3in, 8.4cm, 84mm. Panels that do not fit side by "
-        "side lie below each other [default: what the panels need].",
+        help="Width of the figures' files, with unit: 3.3in, 8.4cm, 84mm. Panels that do not fit "
+        "side by side lie below each other [default: what the panels need].",
+        show_default=False,
+    ),
+]
+Height = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HEIGHT",
+        help="Height of each figure, with unit [default: what the panels need].",
+        show_default=False,
+    ),
+]
+Panels = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=20,
+        help="The most panels side by side; the others lie below them [default: what fits].",
         show_default=False,
     ),
 ]
@@ -43,7 +61,13 @@ ThemeFile = Annotated[
 ]
 
 
-def look(formats: Sequence[str] | None, width: str | None, theme: str | None) -> Look:
+def look(
+    formats: Sequence[str] | None,
+    width: str | None,
+    theme: str | None,
+    height: str | None = None,
+    panels: int | None = None,
+) -> Look:
     """The look that these options choose.
 
     Raises:
@@ -51,7 +75,12 @@ def look(formats: Sequence[str] | None, width: str | None, theme: str | None) ->
     """
     from slowstart import figure_style
 
-    chosen = figure_style.Look(figure_style.formats(formats or ()), figure_style.width(width))
+    chosen = figure_style.Look(
+        figure_style.formats(formats or ()),
+        figure_style.width(width),
+        figure_style.width(height, "--height"),
+        panels,
+    )
     if theme is None:
         return chosen
     from slowstart.figures import theme as figure_theme

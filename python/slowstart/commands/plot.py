@@ -10,7 +10,13 @@ from typing import Annotated
 import typer
 
 from slowstart.commands import figure_options
-from slowstart.commands.figure_options import Formats, ThemeFile, Width  # noqa: TC001 (Typer reads them)
+from slowstart.commands.figure_options import (  # noqa: TC001 (Typer reads them)
+    Formats,
+    Height,
+    Panels,
+    ThemeFile,
+    Width,
+)
 from slowstart.errors import InputError
 from slowstart.extras import need_report
 
@@ -20,6 +26,7 @@ Examples:
   slowstart plot result evolution --format pdf --width 7in
   slowstart plot result exit-shares completion --format pdf --width 3.3in -o paper
   slowstart plot result distributions --theme paper.toml
+  slowstart plot result evolution --paths geo --algorithms cubic+search --height 6in
 
 \b
 Figures: evolution, completion, distributions, exit-shares, exit-cost,
@@ -37,8 +44,21 @@ def plot(
     kinds: Annotated[
         list[str], typer.Argument(metavar="KIND...", help="Figures.", show_default=False)
     ],
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--paths", metavar="PATH", show_default=False,
+                     help="Draw these paths only; repeatable, or separated by commas."),
+    ] = None,
+    algorithms: Annotated[
+        list[str] | None,
+        typer.Option("--algorithms", metavar="ALG", show_default=False,
+                     help="Draw these algorithms only, by label or name; repeatable, or separated "
+                     "by commas. Colours stay."),
+    ] = None,
+    panels: Panels = None,
     formats: Formats = None,
     width: Width = None,
+    height: Height = None,
     theme: ThemeFile = None,
     output: Annotated[
         str,
@@ -48,7 +68,7 @@ def plot(
 ) -> None:  # fmt: skip
     """Draw figures of a saved result again, in another format, width or theme."""
     need_report("slowstart plot")
-    look = figure_options.look(formats, width, theme)
+    look = figure_options.look(formats, width, theme, height, panels)
     from slowstart import figure_style
     from slowstart.report.redraw import redraw
     from slowstart.store.output import writing
@@ -57,7 +77,7 @@ def plot(
     if target.exists() and not target.is_dir():
         raise InputError(f"-o {output} is not a folder")
     with tempfile.TemporaryDirectory() as aside, figure_style.using(look), writing(output):
-        made = redraw(result, kinds, Path(aside))
+        made = redraw(result, kinds, Path(aside), paths or (), algorithms or ())
         try:
             target.mkdir(parents=True, exist_ok=True)
             for name in made:

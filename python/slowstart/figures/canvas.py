@@ -6,6 +6,7 @@ The look of :mod:`slowstart.figure_style` that holds at the time determines widt
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -102,6 +103,7 @@ def scaled(points: float) -> float:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
+    height = figure_style.current().height_in or height
     kind = StackedFigure if is_stacking() else Figure
     figure = kind(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -110,7 +112,9 @@ def new_figure(width: float, height: float) -> Figure:
 
 def across(columns: int) -> int:
     """How many of ``columns`` fit side by side into the width of the current look."""
-    width = figure_style.current().width_in
+    width, most = figure_style.current().width_in, figure_style.current().across
+    if most is not None:
+        columns = min(columns, most)
     if width is None:
         return columns
     return max(1, min(columns, int((width - _SIDE) / _LEAST_PANEL)))
@@ -149,7 +153,8 @@ def panels(
     wide = across(columns)
     blocks = -(-columns // wide)
     if chosen is None:
-        figure = new_figure(width, height)
+        whole = _SIDE + (width - _SIDE) * wide / columns
+        figure = new_figure(whole, _AROUND + (height - _AROUND) * blocks)
     else:
         scale = min(1.0, max(0.6, (chosen - _SIDE) / wide / _USUAL_PANEL))
         each = scale * (height - _AROUND) / rows
@@ -203,11 +208,29 @@ def finish(figure: Figure, title: str) -> Figure:
             fitting = int(
                 axes.get_position().height * figure.get_figheight() * _LETTERS / scaled(1)
             )
-            axes.set_ylabel(textwrap.fill(axes.get_ylabel(), max(fitting, 8)))
+            axes.set_ylabel(wrapped(axes.get_ylabel(), max(fitting, 8)))
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     _fix_labels(figure)
     return figure
+
+
+def wrapped(text: str, letters: int) -> str:
+    """``text`` in lines of at most ``letters``, broken at spaces.
+
+    An algorithm's name that is longer is broken behind ``+``, ``:`` or ``,``; a part that is
+    longer still has a line of its own.
+    """
+    lines = [""]
+    for word in text.split(" "):
+        parts = [word] if len(word) <= letters else re.split(r"(?<=[+:,])", word)
+        for place, part in enumerate(parts):
+            gap = " " if not place and lines[-1] else ""
+            if lines[-1] and len(lines[-1] + gap + part) > letters:
+                lines.append(part)
+            else:
+                lines[-1] += gap + part
+    return "\n".join(lines)
 
 
 def _fix_labels(figure: Figure) -> None:
@@ -233,7 +256,12 @@ def _fix_labels(figure: Figure) -> None:
         outermost = (min if side == "left" else max)(each.label.get_position()[0] for each in group)
         for axis in group:
             down = blended_transform_factory(figure.transFigure, axis.axes.transAxes)
-            axis.set_label_coords(outermost / width, axis.label.get_position()[1], transform=down)
+            at = outermost
+            if side == "left" and axis.label.get_text():
+                # A label of more lines than the others' would be cut at the edge of the figure.
+                lines = axis.label.get_window_extent().width
+                at = min(axis.label.get_position()[0], max(outermost, lines + 1))
+            axis.set_label_coords(at / width, axis.label.get_position()[1], transform=down)
 
 
 def save(figure: Figure, folder: Path, name: str, *, png: bool = False) -> None:

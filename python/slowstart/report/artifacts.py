@@ -263,6 +263,7 @@ class _Painter:
         self._folder = folder
         self._plan = plan
         self._taken: set[str] = set()
+        self._look = figure_style.current()
         self.drawings: list[Drawing] = []
         self.notes: list[str] = []
 
@@ -280,12 +281,15 @@ class _Painter:
         self._taken.add(name)
         figure = draw(*tables)
         plots.write(figure, self._folder, name)
-        narrow = None
-        if len({axes.get_position().x0 for axes in figure.axes}) > 1:
-            usual = replace(figure_style.current(), width_in=None)
-            with figure_style.using(usual), stacking():
-                narrow = plots.outlined(draw(*tables))
-        self.drawings.append(Drawing(name, path, caption, plots.outlined(figure), narrow))
+        usual = replace(figure_style.current(), width_in=None, height_in=None, across=None)
+        with figure_style.using(usual):
+            # The width is that of the files: the page has the usual one.
+            page = figure if usual == self._look else draw(*tables)
+            narrow = None
+            if len({axes.get_position().x0 for axes in page.axes}) > 1:
+                with stacking():
+                    narrow = plots.outlined(draw(*tables))
+            self.drawings.append(Drawing(name, path, caption, plots.outlined(page), narrow))
 
     def evolutions(
         self,

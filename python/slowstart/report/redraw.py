@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import plots
+from slowstart import figure_style, plots
 from slowstart.errors import InputError
+from slowstart.figures import colors, tradeoff
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
-from slowstart.figures import tradeoff
 from slowstart.report import page as report
 from slowstart.report import tables
 from slowstart.report.artifacts import BY_SIZE, facts, pages
 from slowstart.store.output import RESULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.figure import Figure
 
@@ -33,7 +34,9 @@ class Saved:
         InputError: It is not such a folder.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(
+        self, folder: str, paths: Sequence[str] = (), algorithms: Sequence[str] = ()
+    ) -> None:
         self.folder = Path(folder)
         try:
             self.document = json.loads((self.folder / RESULT).read_bytes())
@@ -46,6 +49,16 @@ class Saved:
         self.scenarios: list[dict[str, Any]] = scenario.get("scenarios", [scenario])
         self.names = list(dict.fromkeys(row["name"] for row in self.summary))
         self.paths = {each["path"]["name"]: each["path"] for each in self.scenarios}
+        self.every = self.names
+        if algorithms:
+            self.names = chosen("--algorithms", algorithms, {name: name for name in self.names})
+        if paths:
+            known = {each: name for name in self.paths for each in (name, tables.short(name))}
+            kept = chosen("--paths", paths, known)
+            self.paths = {name: self.paths[name] for name in kept}
+        self.summary = [
+            row for row in self.summary if row["path"] in self.paths and row["name"] in self.names
+        ]
 
     def table(self, file: str, why: str) -> pl.DataFrame:
         """A table of the result.
@@ -57,9 +70,34 @@ class Saved:
         if not place.is_file():
             raise InputError(f"{self.folder} has no {file}: {why}")
         try:
-            return pl.read_parquet(place) if file.endswith(".parquet") else pl.read_csv(place)
+            found = pl.read_parquet(place) if file.endswith(".parquet") else pl.read_csv(place)
         except (pl.exceptions.PolarsError, OSError):
             raise InputError(f"{place} is not a table") from None
+        shown = [*self.paths, *map(tables.short, self.paths)]
+        if "path" in found.columns:
+            found = found.filter(pl.col("path").is_in(shown))
+        if "name" in found.columns:
+            left_out = [each for each in self.every if each not in self.names]
+            found = found.filter(~pl.col("name").is_in(left_out))
+        return found
+
+
+def chosen(option: str, given: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """The names that the values of an option mean, each once; ``known`` has them by word.
+
+    Raises:
+        InputError: One of them is not known.
+    """
+    found = []
+    for value in given:
+        # The options of an algorithm have commas, too.
+        words = [value] if value.strip() in known else value.split(",")
+        for word in map(str.strip, words):
+            if word not in known:
+                shown = ", ".join(dict.fromkeys(known.values()))
+                raise InputError(f"{option} {word}: the result has {shown}")
+            found.append(known[word])
+    return list(dict.fromkeys(found))
 
 
 def _short(table: pl.DataFrame) -> pl.DataFrame:
@@ -195,18 +233,40 @@ KINDS: dict[str, Callable[[Saved], Drawn]] = {
 """By the name of a figure: what draws it from a saved result, on one or several pages."""
 
 
-def redraw(result: str, kinds: list[str], folder: Path) -> list[str]:
+def redraw(
+    result: str,
+    kinds: list[str],
+    folder: Path,
+    paths: Sequence[str] = (),
+    algorithms: Sequence[str] = (),
+) -> list[str]:
     """Draws figures of the result in a folder in the current look; returns their files' names.
 
+    Args:
+        result: The folder of the result.
+        kinds: Some of :data:`KINDS`.
+        folder: Where to write.
+        paths: The paths to draw; all by default.
+        algorithms: The names to draw; all by default.
+
     Raises:
-        InputError: A kind is unknown, or the result does not have its data.
+        InputError: A kind, path or algorithm is unknown, or the result does not have its data.
     """
     for kind in kinds:
         if kind not in KINDS:
             raise InputError(f"there is no figure {kind!r}: use {', '.join(KINDS)}")
-    saved = Saved(result)
+    saved = Saved(result, paths, algorithms)
     made = []
-    for kind in dict.fromkeys(kinds):
-        for name, figure in KINDS[kind](saved):
-            made += [each.name for each in plots.write(figure, folder, name)]
+    styles = colors.styles(saved.every)
+    kept = tuple((name, styles[name].color) for name in saved.names)
+    usual = figure_style.current()
+    look = (
+        usual
+        if saved.names == saved.every
+        else replace(usual, theme=replace(usual.theme, colors=kept))
+    )
+    with figure_style.using(look):
+        for kind in dict.fromkeys(kinds):
+            for name, figure in KINDS[kind](saved):
+                made += [each.name for each in plots.write(figure, folder, name)]
     return made
