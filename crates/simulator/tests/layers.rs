@@ -94,6 +94,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "quic-stacks",
         ],
     ),
+    // The public interface of a stack of others, and the process that has its shared object.
+    ("stack", &["units"]),
+    ("stack-host", &["units", "stack"]),
     // What a QUIC stack's congestion controller is made of, for any stack and for one stack each.
     ("quic", &["units", "congestion"]),
     ("quinn", &["units", "quic"]),
@@ -111,6 +114,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "quic",
             "quinn",
             "noq",
+            "stack",
         ],
     ),
     // Only for tests, so no crate may use it.
@@ -156,7 +160,7 @@ const NO_STD: &[&str] = &[
 
 /// Crates that make system calls without a safe wrapper, and give a reason for each `unsafe`. The
 /// others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.
-const UNSAFE: &[&str] = &["emulator", "kernel-stack", "vm"];
+const UNSAFE: &[&str] = &["emulator", "kernel-stack", "stack-host", "vm"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
