@@ -8,6 +8,7 @@
 mod capacity;
 mod histogram;
 mod look;
+mod name;
 mod network;
 mod packets;
 mod probe;
@@ -24,6 +25,7 @@ mod trace;
 pub use capacity::{CapacityPoint, ExitClass, LatencyOffset, ThroughputMedian, classify};
 pub use histogram::Histogram;
 pub use look::{Deliveries, Look, NetworkFrame, NetworkLook, NetworkRoute, Probe, RouteSeries};
+pub use name::Name;
 pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
     RoutingResult, TopologyResult,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
-    CapacityPoint, ExchangeResult, ExitClass, NetworkResult, QueueDistribution,
+    CapacityPoint, ExchangeResult, ExitClass, Name, NetworkResult, QueueDistribution,
     SlowStartExitResult, StartupResult, SummaryRow, summarize,
 };
 
@@ -23,6 +23,9 @@ pub enum Stack {
     Quinn,
     /// The QUIC stack noq, in virtual time.
     Noq,
+    /// A stack of others, in virtual time, by the name that it states.
+    #[serde(untagged)]
+    Other(Name),
 }
 
 /// One flow of one run. Byte counts never include headers, segment counts never pure ACKs.

@@ -91,13 +91,14 @@ impl Table {
     }
 }
 
-const fn stack_name(stack: Stack) -> &'static str {
+fn stack_name(stack: Stack) -> &'static str {
     match stack {
         Stack::Simulated => "simulated",
         Stack::Linux => "linux",
         Stack::LinuxVm => "linux-vm",
         Stack::Quinn => "quinn",
         Stack::Noq => "noq",
+        Stack::Other(name) => name.as_str(),
     }
 }
 

@@ -63,7 +63,8 @@ struct World<'a> {
 /// of its own controllers if `own` names one.
 ///
 /// # Errors
-/// [`RunError::Cancelled`] when `cancel` became true.
+/// [`RunError::Cancelled`] when `cancel` became true; [`RunError::Stack`] when a stack of others
+/// failed.
 ///
 /// # Panics
 /// If [`crate::check`] refuses the scenario.
@@ -154,6 +155,9 @@ pub fn run_observed(
             }
         }
     }
+    if let Some(fault) = world.flows.iter_mut().find_map(Flow::fault) {
+        return Err(RunError::Stack(fault));
+    }
     let World {
         now, links, flows, ..
     } = world;
@@ -188,7 +192,7 @@ impl World<'_> {
                 seed: seed.wrapping_add(index as u64),
                 seeds,
             };
-            flow.hosts = Some((stack.connect)(self.now, &dial, &flow.observer));
+            flow.hosts = Some(stack.connect(self.now, &dial, &flow.observer));
             flow.next_act = Some(self.now);
             self.awake[index] = [true; 2];
         }

@@ -4,7 +4,7 @@ use scenario::Application;
 use units::Instant;
 
 use crate::dial::Control;
-use crate::host::{Act, Host};
+use crate::host::{Act, Facts, Host};
 use crate::observer::Observer;
 
 /// A flow of the run.
@@ -34,7 +34,14 @@ impl Flow<'_> {
         if server.is_finished {
             self.finished = Some(now);
         }
-        server.is_finished || client.closed.is_some() || server.closed.is_some()
+        let is_closed = |facts: &Facts| facts.closed.is_some() || facts.fault.is_some();
+        server.is_finished || is_closed(&client) || is_closed(&server)
+    }
+
+    /// What a stack of others did wrong.
+    pub fn fault(&mut self) -> Option<String> {
+        let hosts = self.hosts.as_mut()?;
+        hosts.iter_mut().find_map(|host| host.facts().fault)
     }
 
     /// What its application does at `now`.

@@ -38,6 +38,8 @@ pub struct Facts {
     pub packets_sent: u64,
     /// Packets that it declared lost.
     pub packets_lost: u64,
+    /// What a stack of others did wrong: the run ends with this sentence.
+    pub fault: Option<String>,
 }
 
 /// A sans-IO endpoint of one connection. Every time is an argument; it asks no clock.

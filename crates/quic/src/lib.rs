@@ -23,21 +23,26 @@
 //! - `timeouts` counts persistent congestion: a probe timeout reduces no window.
 //! - `loss` of one of a stack's own controllers is an exit whose threshold appeared with a loss.
 
+mod conform;
 mod dial;
 mod driver;
 mod endpoint;
 mod flow;
+mod foreign;
 mod host;
 mod noq;
 mod observer;
 mod outcome;
+mod program;
 mod quinn;
 mod session;
 mod stack;
 mod support;
 
+pub use conform::{Finding, conform};
 pub use dial::{Control, Own};
 pub use driver::{Departure, run, run_observed};
+pub use foreign::is_foreign;
 pub use host::{Act, Facts, Host, Transmit};
 pub use stack::{STACKS, Stack};
 pub use support::{Unsupported, check};

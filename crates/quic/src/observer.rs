@@ -68,6 +68,11 @@ impl Seen {
     pub fn on_batch_end(&mut self, now: Instant, before: u64, state: State) {
         let sent = self.newest_sent.take();
         let rtt = sent.map(|sent| now.saturating_since(sent));
+        self.on_sample(now, before, state, rtt);
+    }
+
+    /// Packets were acknowledged, with this RTT; `before` is the window before it.
+    pub fn on_sample(&mut self, now: Instant, before: u64, state: State, rtt: Option<Duration>) {
         self.note_exit(now, before, state, "stack");
         let is_past = self.exit.is_some() || self.own_exit.is_some();
         self.probe.on_ack(now, self.acked, rtt, is_past);

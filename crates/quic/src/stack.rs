@@ -6,24 +6,36 @@ use units::Instant;
 use crate::dial::{Dial, Own};
 use crate::host::Host;
 use crate::observer::Observer;
-use crate::{noq, quinn};
+use crate::program::Program;
+use crate::{foreign, noq, quinn};
 
-type Connect = fn(Instant, &Dial<'_>, &Observer) -> [Box<dyn Host>; 2];
+/// Where a stack is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    /// In this program.
+    BuiltIn(fn(Instant, &Dial<'_>, &Observer) -> [Box<dyn Host>; 2]),
+    /// In a program of others.
+    Foreign(&'static Program),
+}
 
 /// A QUIC stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
-    /// Its name in commands and results.
+    /// Its name in results.
     pub name: &'static str,
-    /// The version that is built in.
+    /// Its name in commands.
+    pub given: &'static str,
+    /// The version that is built in, or that a stack of others states.
     pub version: &'static str,
+    /// The version, for a stack of others with a hash of its files: results of two builds differ.
+    pub build: &'static str,
     /// What it offers to an algorithm of ours.
     pub capabilities: Capabilities,
     /// Its own controllers; the first is its default.
     pub own: &'static [Own],
     /// What results call it.
     pub kind: measure::Stack,
-    pub(crate) connect: Connect,
+    pub(crate) source: Source,
 }
 
 const CUBIC: Own = Own {
@@ -41,7 +53,9 @@ const NEWRENO: Own = Own {
 pub const STACKS: &[Stack] = &[
     Stack {
         name: "quinn",
+        given: "quinn",
         version: "0.11.19",
+        build: "0.11.19",
         capabilities: slowstart_quinn::CAPABILITIES,
         own: &[
             CUBIC,
@@ -53,11 +67,13 @@ pub const STACKS: &[Stack] = &[
             },
         ],
         kind: measure::Stack::Quinn,
-        connect: quinn::connect,
+        source: Source::BuiltIn(quinn::connect),
     },
     Stack {
         name: "noq",
+        given: "noq",
         version: "1.4.0",
+        build: "1.4.0",
         capabilities: slowstart_noq::CAPABILITIES,
         own: &[
             CUBIC,
@@ -69,7 +85,7 @@ pub const STACKS: &[Stack] = &[
             },
         ],
         kind: measure::Stack::Noq,
-        connect: noq::connect,
+        source: Source::BuiltIn(noq::connect),
     },
 ];
 
@@ -78,6 +94,25 @@ impl Stack {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         STACKS.iter().find(|stack| stack.name == name)
+    }
+
+    /// Both endpoints of a connection; the client has begun to connect.
+    pub(crate) fn connect(
+        &self,
+        now: Instant,
+        dial: &Dial<'_>,
+        observer: &Observer,
+    ) -> [Box<dyn Host>; 2] {
+        match self.source {
+            Source::BuiltIn(connect) => connect(now, dial, observer),
+            Source::Foreign(program) => foreign::connect(program, now, dial, observer),
+        }
+    }
+
+    /// Whether it is a program of others, which runs its own controllers only.
+    #[must_use]
+    pub const fn is_foreign(&self) -> bool {
+        matches!(self.source, Source::Foreign(_))
     }
 
     /// One of its own controllers: `own` for the default, `own:bbr`.

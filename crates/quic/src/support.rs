@@ -47,6 +47,14 @@ pub fn control(
     flow: &scenario::Flow,
 ) -> Result<Control, Unsupported> {
     match own {
+        None if stack.is_foreign() => {
+            let own: Vec<_> = stack.own.iter().map(|own| own.name).collect();
+            Err(Unsupported(format!(
+                "{} runs its own controllers only: choose -a own, or own:NAME of {}",
+                stack.name,
+                own.join(", ")
+            )))
+        }
         None => {
             let checked = stack.capabilities.check(&flow.algorithm);
             checked.map_err(|error| Unsupported(error.to_string()))?;

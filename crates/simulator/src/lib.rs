@@ -82,7 +82,7 @@ pub struct RunOutput {
 }
 
 /// Why a run did not finish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// The caller cancelled it.
     Cancelled,
@@ -90,12 +90,15 @@ pub enum RunError {
     Threads,
     /// Simulated time stood still at this instant: packets pass over routes that take no time.
     Standstill(Instant),
+    /// A stack of others did what it must not: one sentence.
+    Stack(String),
 }
 
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Cancelled => f.write_str("the run was cancelled"),
+            Self::Stack(sentence) => f.write_str(sentence),
             Self::Threads => f.write_str("the threads for the runs could not be started"),
             Self::Standstill(at) => write!(
                 f,

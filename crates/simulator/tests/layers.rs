@@ -96,6 +96,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The simulator in a browser.
     ("explorable", &["scenario", "simulator", "measure"]),
+    // The public interface of a stack of others, and the process that has its shared object.
+    ("stack", &["units"]),
+    ("stack-host", &["units", "stack"]),
     // What a QUIC stack's congestion controller is made of, for any stack and for one stack each.
     ("quic", &["units", "congestion"]),
     ("quinn", &["units", "quic"]),
@@ -113,6 +116,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "quic",
             "quinn",
             "noq",
+            "stack",
         ],
     ),
     // Only for tests, so no crate may use it.
@@ -156,9 +160,10 @@ const NO_STD: &[&str] = &[
     "wireless",
 ];
 
-/// Crates that make system calls without a safe wrapper or export functions by name, and give a
-/// reason for each `unsafe`. The others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.
-const UNSAFE: &[&str] = &["emulator", "kernel-stack", "vm", "explorable"];
+/// Crates that make system calls without a safe wrapper, load a shared object or export functions by
+/// name, and give a reason for each `unsafe`. The others forbid `unsafe`, apart from the code that
+/// PyO3's macros generate in `python`.
+const UNSAFE: &[&str] = &["emulator", "kernel-stack", "vm", "explorable", "stack-host"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
