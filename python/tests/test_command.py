@@ -215,7 +215,8 @@ def test_list_selects_algorithms_by_the_year_of_their_source(command: Command) -
 
 def test_list_knows_years_of_algorithms_alone(command: Command) -> None:
     done = command("list", "paths", "--since", "2026")
-    assert done.returncode == 2 and done.stdout == ""
+    assert done.returncode == 2
+    assert done.stdout == ""
     assert "--since is for algorithms; paths have no year" in done.stderr
 
 
