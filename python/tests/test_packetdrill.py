@@ -81,7 +81,7 @@ def test_an_unknown_stack(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("right")
 def test_streams_on_both_stacks() -> None:
-    # Streams that never reach what the simulation does differently. Seed 1 of `ecn` does
+    # Streams that never reach what the simulation does differently
     # (docs/reference/evidence.md, "Streams").
     from slowstart._native import compare_stream
 

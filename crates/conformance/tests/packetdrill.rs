@@ -117,6 +117,11 @@ fn what_is_not_in_scope_is_refused_with_its_line() {
             "the socket option",
         ),
         ("", "+0 < S 0:0(0) win 100 <FO abcdabcd>", "TCP Fast Open"),
+        (
+            "",
+            "+0 write(4, NULL, 1000) = -1 EFAULT (Bad address)",
+            "write without a buffer",
+        ),
         ("", "+0 < icmp unreachable", "icmp packets"),
         ("", "+0 epoll_create(1) = 5", "the system call epoll_create"),
         ("", "+0 < R. 1:1(0) ack 1 win 0", "no RST"),

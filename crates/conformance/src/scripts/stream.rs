@@ -32,6 +32,7 @@ pub const PROFILES: &[&str] = &[
     "rwnd",
     "idle",
     "small-mss",
+    "bbr",
 ];
 /// Distance of events from timers.
 const DISTANCE: Duration = Duration::from_millis(16);
@@ -78,8 +79,8 @@ pub fn stream(profile: &str, seed: u64, tick: Duration) -> Result<Script, String
     }
     let mut random = Random(seed ^ 0x7363_7269_7074);
     let mut settings = Settings::default();
-    if profile == "reno" {
-        settings.set("net.ipv4.tcp_congestion_control", "reno");
+    if matches!(profile, "reno" | "bbr") {
+        settings.set("net.ipv4.tcp_congestion_control", profile);
     }
     if profile == "ecn" {
         settings.set("net.ipv4.tcp_ecn", "2");

@@ -62,6 +62,8 @@ fn outcome(text: &str) -> Result<Outcome, String> {
     match (words.next(), words.next()) {
         (Some("..."), None) => Ok(Outcome::Any),
         (Some("-1"), Some(error)) if error.starts_with('E') => Ok(Outcome::Error(error.into())),
+        // `fcntl(3, F_GETFL) = 0x2 (flags O_RDWR)`: the flags of a descriptor change no packet.
+        (Some(flags), Some("(flags")) if flags.starts_with("0x") => Ok(Outcome::Any),
         (Some(value), None) => value
             .parse()
             .map(Outcome::Value)
@@ -108,6 +110,9 @@ fn of(name: &str, arguments: &[&str]) -> Result<Call, String> {
                 } else {
                     format!("not in scope: {name} with {flags}")
                 });
+            }
+            if argument(1) == "NULL" {
+                return Err(format!("not in scope: {name} without a buffer"));
             }
             let (fd, len) = (number(0)?, bytes(2)?);
             Ok(Call::Write { fd, len })
@@ -167,6 +172,10 @@ mod tests {
                 Call::Connect { fd: 3 },
                 Outcome::Error("EINPROGRESS".into())
             ))
+        );
+        assert_eq!(
+            call("fcntl(3, F_GETFL) = 0x2 (flags O_RDWR)"),
+            Ok((Call::Fcntl { fd: 3 }, Outcome::Any))
         );
         let option = SocketOption::Congestion("reno".into());
         assert_eq!(
