@@ -512,7 +512,7 @@ def _draw_shares(
         low, high = stats.wilson(counts[kind], row["flows"]) or (0.0, 0.0)
         if (
             row["flows"] > 1
-        ):  # One flow has no interval: where nothing is random, it stands for all.
+        ):  # One flow stands for all where nothing is random.
             axes.errorbar(
                 place + shift, percentage,
                 yerr=[[max(0.0, percentage - 100 * low)], [max(0.0, 100 * high - percentage)]],
