@@ -510,9 +510,7 @@ def _draw_shares(
         percentage = 100 * counts[kind] / row["flows"]
         axes.bar(place + shift, percentage, width * 0.92, **_filling(style))
         low, high = stats.wilson(counts[kind], row["flows"]) or (0.0, 0.0)
-        if (
-            row["flows"] > 1
-        ):  # One flow stands for all where nothing is random.
+        if row["flows"] > 1:  # One flow stands for all where nothing is random.
             axes.errorbar(
                 place + shift, percentage,
                 yerr=[[max(0.0, percentage - 100 * low)], [max(0.0, 100 * high - percentage)]],
