@@ -483,8 +483,8 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
         legend(figure, handles)
         runs = sorted({row["flows"] for row in summary})
         count = plural(runs[0], "flow") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} flows"
-        title = f"Slow-start exits: {count} of each, 95 % Wilson intervals"
-        return finish(figure, title)
+        title = f"Slow-start exits: {count} of each"
+        return finish(figure, title + (", 95 % Wilson intervals" if runs[-1] > 1 else ""))
 
 
 def _any_left(summary: Sequence[dict[str, Any]]) -> bool:
@@ -508,9 +508,11 @@ def _draw_shares(
     counts = row["exit_class"]
     for place, kind in enumerate(classes):
         percentage = 100 * counts[kind] / row["flows"]
+        axes.bar(place + shift, percentage, width * 0.92, **_filling(style))
         low, high = stats.wilson(counts[kind], row["flows"]) or (0.0, 0.0)
-        axes.bar(
-            place + shift, percentage, width * 0.92, **_filling(style),
-            yerr=[[max(0.0, percentage - 100 * low)], [max(0.0, 100 * high - percentage)]],
-            error_kw={"elinewidth": 1, "ecolor": "#333333", "path_effects": OUTLINE},
-        )  # fmt: skip
+        if row["flows"] > 1:  # One flow stands for all where nothing is random.
+            axes.errorbar(
+                place + shift, percentage,
+                yerr=[[max(0.0, percentage - 100 * low)], [max(0.0, 100 * high - percentage)]],
+                fmt="none", elinewidth=1, ecolor="#333333", path_effects=OUTLINE,
+            )  # fmt: skip

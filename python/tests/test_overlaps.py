@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -99,7 +99,7 @@ KINDS: dict[str, Callable[[], Figure]] = {
 
 def texts(figure: Figure) -> list[tuple[Text, Bbox]]:
     """The visible texts and their boxes in pixels; tick labels beyond the axis are not drawn."""
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     with plots.styled():  # as files are written
         canvas.draw()
     found = []

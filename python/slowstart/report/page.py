@@ -83,7 +83,53 @@ def render(template: str, **values: object) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template(template).render(**values)
+    return with_contents(environment.get_template(template).render(**values))
+
+
+def with_contents(page: str) -> str:
+    """The page with a list of its sections and figures behind its title, and an anchor for each."""
+    taken = set(re.findall(r'\bid="([^"]*)"', page))
+
+    def anchored(match: re.Match[str]) -> str:
+        if "id=" in match[1]:
+            return match[0]
+        word = re.sub(r"[^a-z0-9]+", "-", _text(match[2]).lower()).strip("-") or "section"
+        name, number = word, 1
+        while name in taken:
+            number += 1
+            name = f"{word}-{number}"
+        taken.add(name)
+        return f'<h2 id="{name}"{match[1]}>{match[2]}</h2>'
+
+    page = re.sub(r"<h2([^>]*)>(.*?)</h2>", anchored, page, flags=re.DOTALL)
+    entries: list[str] = []
+    count = 0
+    for match in _ENTRY.finditer(page):
+        head, title, figure, name = match.groups()
+        count += bool(figure)
+        if head:
+            entries.append(f'<li><a href="#{head}">{_text(title)}</a></li>')
+        else:
+            entries.append(f'<li class="figure"><a href="#{figure}">{_text(name)}</a></li>')
+    if len(entries) < 3:
+        return page
+    words = f"Contents: {len(entries) - count} sections" + (f", {count} figures" if count else "")
+    listed = f"<summary>{words}</summary><ul>{''.join(entries)}</ul>"
+    whole = f"<details{'' if count else ' open'}>{listed}</details>"
+    nav = f'<nav class="contents" aria-label="contents">{whole}</nav>'
+    return page.replace("</h1>", f"</h1>\n{nav}", 1)
+
+
+_ENTRY = re.compile(
+    r'<h2 id="([^"]+)"[^>]*>(.*?)</h2>'
+    r'|<section class="panel[^"]*" id="([^"]+)">.*?<strong>(.*?)</strong>',
+    re.DOTALL,
+)
+
+
+def _text(markup: str) -> str:
+    """Markup without its tags."""
+    return " ".join(re.sub(r"<[^>]+>", "", markup).split())
 
 
 def write(
