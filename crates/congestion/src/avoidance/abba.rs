@@ -174,7 +174,7 @@ impl Abba {
         let k = cube_root(epoch * 15 * 1_000_000_000_000_000_000_000_000_000 / 14);
         let reno = epoch * 17 * u128::from(full) / 21;
         let stretch = cube_root((u128::from(full) << 60) / u128::from(self.bottom_rtt().max(1)));
-        u128::from(k).min(reno) * u128::from(stretch) >> 20
+        (u128::from(k).min(reno) * u128::from(stretch)) >> 20
     }
 
     /// `recalibration_interval()` in nanoseconds; `None` is infinity.
