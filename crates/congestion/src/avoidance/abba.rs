@@ -420,4 +420,49 @@ mod tests {
         assert_eq!(abba.now.period_min, Some(102 * MS));
         assert!(abba.now.recalibrating);
     }
+
+    /// A drained queue for longer than the interval: slow start again, from the same window.
+    #[test]
+    fn without_a_queue_for_long_it_returns_to_slow_start() {
+        let mut abba = abba();
+        abba.now.period_min = Some(100 * MS);
+        abba.now.cwnd_epoch = Some(700);
+        abba.now.accelerated = 75;
+        abba.srtt = 100 * MS;
+        let window = Window {
+            cwnd: Bytes::new(1000),
+            ssthresh: Bytes::new(700),
+            smss: Bytes::new(1),
+        };
+        let rtt = Duration::from_millis(100);
+        let mut ack = Ack {
+            now: Instant::from_millis(22_800),
+            delivered: Bytes::new(1),
+            newly_lost: Bytes::ZERO,
+            prior_in_flight: Bytes::new(1000),
+            in_flight: Bytes::new(999),
+            snd_una: 1,
+            snd_nxt: 1000,
+            advanced: true,
+            bytes_sent: 1000,
+            latest_rtt: Some(rtt),
+            srtt: rtt,
+            min_rtt: rtt,
+            rate: None,
+            cwnd_limited: true,
+            app_limited: false,
+            phase: crate::Phase::Open,
+            paced: false,
+            pacing_rate: units::Rate::MAX,
+        };
+        // Twice 11.447 s since the last long queue, which was at 0 s.
+        assert_eq!(abba.decide(&ack, &window), None);
+        ack.now = Instant::from_millis(22_900);
+        let decision = abba.decide(&ack, &window).expect("it recalibrates");
+        assert_eq!(
+            (decision.cwnd, decision.ssthresh),
+            (window.cwnd, Bytes::MAX)
+        );
+        assert!(abba.now.recalibrating && abba.now.cwnd_epoch.is_none());
+    }
 }
