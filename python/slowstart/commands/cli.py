@@ -390,12 +390,17 @@ def _undecodable(arguments: Sequence[str]) -> str | None:
     return None
 
 
+def _run(arguments: Sequence[str]) -> object:
+    # Typer imports Pydantic to read arguments, which takes as long as the rest of `list`.
+    if len(arguments) == 1 and arguments[0] == "list":
+        return _list()
+    return program(arguments)(args=list(arguments), prog_name="slowstart", standalone_mode=False)
+
+
 def invoke(arguments: Sequence[str]) -> int:
     """Runs the command with ``arguments`` and returns its exit status."""
     try:
-        status = program(arguments)(
-            args=list(arguments), prog_name="slowstart", standalone_mode=False
-        )
+        status = _run(arguments)
         sys.stdout.flush()
     except InputError as error:
         return complain(str(error), 2)
