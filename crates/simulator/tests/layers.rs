@@ -92,6 +92,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "capture",
             "analysis",
             "quic-stacks",
+            "stack-host",
         ],
     ),
     // The public interface of a stack of others, and the process that has its shared object.
