@@ -3,6 +3,11 @@
 //! Each function is a call of [`quic_core::Core`], which notes what a transport reports. Pointers
 //! come from C and are valid as the header says; this crate checks what it can, which is NULL.
 
+#![allow(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "C calls these functions, and its header has their contract"
+)]
+
 use std::ffi::{CStr, c_char};
 
 use quic_core::{Capabilities, CongestionKind, Core, Pacing, Setup, initial_window};

@@ -322,7 +322,7 @@ impl Trial {
         self.sent[end] += 1;
         let is_lost = match self.network {
             Network::Good | Network::Noisy => false,
-            Network::Lossy => self.sent[end] % 10 == 0,
+            Network::Lossy => self.sent[end].is_multiple_of(10),
             Network::Silent => true,
         };
         if !is_lost {
@@ -339,7 +339,7 @@ impl Trial {
                 break;
             }
             let (end, datagram) = entry.remove();
-            if self.network == Network::Noisy && count % 5 == 0 {
+            if self.network == Network::Noisy && count.is_multiple_of(5) {
                 events[end].push(receive(self.noise(&datagram)));
             }
             events[end].push(receive(datagram));
