@@ -194,6 +194,23 @@ def run_batch(
 def stacks() -> list[dict[str, Any]]:
     """The QUIC stacks: ``name``, ``version``, and ``own``, pairs of a name and a summary."""
 
+def foreign_stack(given: str) -> dict[str, Any]:
+    """What a stack of others states, as an entry of :func:`stacks`; it is started once.
+
+    Raises:
+        slowstart.InputError: It cannot be started, or does not state its name.
+    """
+
+def conform_stack(given: str) -> list[tuple[str, str | None]]:
+    """Each rule of the interface of stacks, and what the stack did against it, or ``None``.
+
+    Raises:
+        slowstart.InputError: ``given`` is no program.
+    """
+
+def serve_stack(file: str) -> None:
+    """Serves the stack of a shared object on standard input and output until the input ends."""
+
 def refusal(stack: str, algorithm: str) -> str | None:
     """Why a QUIC stack does not run an algorithm; ``None`` if it does."""
 

@@ -134,9 +134,11 @@ def _on_stacks(
             for name in names:
                 if stacks.is_own(algorithm) and name == stacks.SIMULATED and len(names) > 1:
                     continue  # the simulated TCP has none
+                if stacks.is_foreign(name) and not stacks.is_own(algorithm) and len(names) > 1:
+                    continue  # a stack of others has its own only
                 one = stacks.placed(plain, name, algorithm)
                 shown = label or one.flows[0]
-                shown = f"{shown}, {name}" if len(names) > 1 else shown
+                shown = f"{shown}, {stacks.title(name)}" if len(names) > 1 else shown
                 made.append(one.with_names(flows=dict.fromkeys(one.flows, shown)))
     return made
 
@@ -301,7 +303,7 @@ def run(
         named = [name for each in scenarios for name in each.flows]
         shown = names_of_flows.by_name(labels, named)
         scenarios = names_of_flows.labelled(scenarios, shown)
-    if stack in stacks.known() and stack != stacks.SIMULATED:
+    if stacks.is_quic(stack):
         scenarios = [stacks.placed(each, stack) for each in scenarios]
         stack = stacks.SIMULATED
     if to is not None:

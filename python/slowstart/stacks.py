@@ -1,11 +1,15 @@
-"""Stacks in virtual time: the simulated TCP, and QUIC stacks with controllers of their own."""
+"""Stacks in virtual time: the simulated TCP, QUIC stacks, and stacks of others.
+
+A stack of others is a shared object (``./mine.so``) or a worker (``worker: ./my-program``). It runs
+its own controllers only, in a process of its own for each connection.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from slowstart._native import Scenario
+from slowstart._native import Scenario, foreign_stack
 from slowstart._native import stacks as quic_stacks
 from slowstart.errors import InputError
 
@@ -25,6 +29,27 @@ def known() -> list[str]:
     return [SIMULATED, *(each["name"] for each in quic_stacks())]
 
 
+def is_foreign(stack: str) -> bool:
+    """Whether it names a stack of others: a shared object or a worker."""
+    return stack.startswith("worker:") or stack.endswith((".so", ".dylib"))
+
+
+def is_quic(stack: str) -> bool:
+    """Whether it names a stack in virtual time other than the simulated TCP."""
+    return is_foreign(stack) or stack in known()[1:]
+
+
+def described(stack: str) -> dict[str, Any]:
+    """``name``, ``version`` and own controllers (``own``) of a QUIC stack or a stack of others.
+
+    Raises:
+        InputError: The stack of others cannot be started.
+    """
+    if is_foreign(stack):
+        return foreign_stack(stack)
+    return next(each for each in quic_stacks() if each["name"] == stack)
+
+
 def is_own(algorithm: str) -> bool:
     """Whether it is a stack's own controller: ``own``, ``own:bbr``."""
     return algorithm == "own" or algorithm.startswith("own:")
@@ -37,10 +62,9 @@ def placeholder(algorithm: str) -> str:
 
 def own_name(stack: str, algorithm: str) -> str:
     """``own`` with the name of the controller that it stands for; others as they are."""
-    if algorithm != "own":
+    if algorithm != "own" or not is_quic(stack):
         return algorithm
-    first = next((each["own"][0][0] for each in quic_stacks() if each["name"] == stack), None)
-    return algorithm if first is None else f"own:{first}"
+    return f"own:{described(stack)['own'][0][0]}"
 
 
 def check_names(given: Sequence[str], more: tuple[str, ...] = ()) -> None:
@@ -51,10 +75,29 @@ def check_names(given: Sequence[str], more: tuple[str, ...] = ()) -> None:
     """
     every = [*known(), *more]
     for name in given:
-        if name not in every:
-            raise InputError(f"unknown stack {name}: there are {', '.join(every)}")
+        if is_foreign(name):
+            foreign_stack(name)
+        elif name not in every:
+            raise InputError(
+                f"unknown stack {name}: there are {', '.join(every)}, and your own (./mine.so, "
+                '"worker: ./my-program")'
+            )
         if list(given).count(name) > 1:
             raise InputError(f"the stack {name} is given twice")
+    shown: dict[str, str] = {}
+    for name in filter(is_foreign, given):
+        stated = str(described(name)["name"])
+        if stated in shown:
+            raise InputError(
+                f"{shown[stated]} and {name} both state the name {stated}: rename one, so that "
+                "results tell them apart"
+            )
+        shown[stated] = name
+
+
+def title(stack: str) -> str:
+    """The name in tables: that which a stack of others states."""
+    return str(described(stack)["name"]) if is_foreign(stack) else stack
 
 
 def placed(scenario: Scenario, stack: str, algorithm: str | None = None) -> Scenario:

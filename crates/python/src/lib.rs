@@ -89,7 +89,7 @@ mod _native {
     #[pymodule_export]
     use super::packetdrill::run_script;
     #[pymodule_export]
-    use super::quic::{refusal, stacks};
+    use super::quic::{conform_stack, foreign_stack, refusal, serve_stack, stacks};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

@@ -1,11 +1,13 @@
 //! The stacks in virtual time: the simulated TCP, and QUIC stacks.
 
+use std::io::{stdin, stdout};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quic_stacks::{STACKS, Stack};
+use quic_stacks::{STACKS, Stack, is_foreign};
 use simulator::{RunError, RunOptions, RunOutput};
 
 use crate::errors;
@@ -28,7 +30,7 @@ impl On {
     }
 
     pub fn name(&self) -> &'static str {
-        self.stack.map_or("simulated", |stack| stack.name)
+        self.stack.map_or("simulated", |stack| stack.given)
     }
 
     pub fn own(&self) -> Option<&str> {
@@ -55,7 +57,7 @@ impl On {
     pub fn described(&self) -> Option<[String; 3]> {
         let stack = self.stack?;
         let own = self.own.clone().unwrap_or_default();
-        Some([stack.name.to_owned(), stack.version.to_owned(), own])
+        Some([stack.given.to_owned(), stack.build.to_owned(), own])
     }
 
     /// The stack of [`Self::described`].
@@ -63,9 +65,9 @@ impl On {
         let own = Some(own.as_str()).filter(|own| !own.is_empty());
         let found = Self::named(name, own)?;
         match found.stack {
-            Some(stack) if stack.version != version => Err(errors::input(format!(
-                "{name} {version} is not in this version, which has {}",
-                stack.version
+            Some(stack) if stack.build != version => Err(errors::input(format!(
+                "{name} {version} is not here any more: it is {} now",
+                stack.build
             ))),
             _ => Ok(found),
         }
@@ -100,6 +102,9 @@ fn stack_named(name: &str) -> PyResult<Option<&'static Stack>> {
     if name == "simulated" {
         return Ok(None);
     }
+    if is_foreign(name) {
+        return foreign(name).map(Some);
+    }
     Stack::named(name).map(Some).ok_or_else(|| {
         let known: Vec<_> = STACKS.iter().map(|stack| stack.name).collect();
         errors::input(format!(
@@ -109,19 +114,57 @@ fn stack_named(name: &str) -> PyResult<Option<&'static Stack>> {
     })
 }
 
+/// The stack of a shared object or a worker.
+fn foreign(given: &str) -> PyResult<&'static Stack> {
+    Stack::foreign(given, &host()?).map_err(errors::input)
+}
+
+/// The program that serves a shared object: this interpreter, in a process of its own.
+fn host() -> PyResult<Vec<String>> {
+    let interpreter = Python::attach(|py| {
+        let path = py.import("sys")?.getattr("executable")?;
+        path.extract::<String>()
+    })?;
+    let program = "import sys; from slowstart._native import serve_stack; serve_stack(sys.argv[1])";
+    Ok(vec![interpreter, "-c".to_owned(), program.to_owned()])
+}
+
+/// Serves the stack of a shared object on standard input and output until the input ends.
+#[pyfunction]
+pub fn serve_stack(py: Python<'_>, file: PathBuf) -> PyResult<()> {
+    py.detach(|| stack_host::serve_file(&file, stdin().lock(), stdout().lock()))
+        .map_err(errors::run)
+}
+
+/// What a stack of others states about itself, as an entry of `stacks`; it is started once.
+#[pyfunction]
+pub fn foreign_stack<'py>(py: Python<'py>, given: &str) -> PyResult<Bound<'py, PyDict>> {
+    entry(py, foreign(given)?)
+}
+
+/// Each rule of the interface, and what the stack did against it or `None`.
+#[pyfunction]
+pub fn conform_stack(py: Python<'_>, given: &str) -> PyResult<Vec<(String, Option<String>)>> {
+    let host = host()?;
+    let found = py.detach(|| quic_stacks::conform(given, &host));
+    let found = found.map_err(errors::input)?.into_iter();
+    Ok(found.map(|each| (each.rule, each.fault)).collect())
+}
+
+fn entry<'py>(py: Python<'py>, stack: &Stack) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", stack.name)?;
+    entry.set_item("version", stack.version)?;
+    let own = stack.own.iter().map(|own| (own.name, own.summary));
+    entry.set_item("own", own.collect::<Vec<_>>())?;
+    Ok(entry)
+}
+
 /// The QUIC stacks: dictionaries with `name`, `version` and `own`, a list of pairs of a name and a
 /// summary.
 #[pyfunction]
 pub fn stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let stacks = STACKS.iter().map(|stack| {
-        let entry = PyDict::new(py);
-        entry.set_item("name", stack.name)?;
-        entry.set_item("version", stack.version)?;
-        let own = stack.own.iter().map(|own| (own.name, own.summary));
-        entry.set_item("own", own.collect::<Vec<_>>())?;
-        Ok(entry)
-    });
-    stacks.collect()
+    STACKS.iter().map(|stack| entry(py, stack)).collect()
 }
 
 /// Why the QUIC stack `stack` does not run the algorithm; `None` if it does.
@@ -131,6 +174,12 @@ pub fn refusal(stack: &str, algorithm: &str) -> PyResult<Option<String>> {
     let Some(stack) = stack_named(stack)? else {
         return Ok(None);
     };
+    if stack.is_foreign() {
+        return Ok(Some(format!(
+            "{} runs its own controllers only",
+            stack.name
+        )));
+    }
     let checked = stack.capabilities.check(&algorithm);
     Ok(checked.err().map(|refusal| refusal.to_string()))
 }

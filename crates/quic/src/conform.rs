@@ -339,7 +339,7 @@ impl Trial {
                 break;
             }
             let (end, datagram) = entry.remove();
-            if self.network == Network::Noisy && count % 5 == 0 {
+            if self.network == Network::Noisy && count.is_multiple_of(5) {
                 events[end].push(receive(self.noise(&datagram)));
             }
             events[end].push(receive(datagram));

@@ -92,10 +92,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "capture",
             "analysis",
             "quic-stacks",
+            "stack-host",
         ],
     ),
     // The simulator in a browser.
     ("explorable", &["scenario", "simulator", "measure"]),
+    // The same as `quic` for transports in C.
+    ("capi", &["units", "quic"]),
     // The public interface of a stack of others, and the process that has its shared object.
     ("stack", &["units"]),
     ("stack-host", &["units", "stack"]),
@@ -163,7 +166,7 @@ const NO_STD: &[&str] = &[
 /// Crates that make system calls without a safe wrapper, load a shared object or export functions by
 /// name, and give a reason for each `unsafe`. The others forbid `unsafe`, apart from the code that
 /// PyO3's macros generate in `python`.
-const UNSAFE: &[&str] = &["emulator", "kernel-stack", "vm", "explorable", "stack-host"];
+const UNSAFE: &[&str] = &["capi", "emulator", "explorable", "kernel-stack", "stack-host", "vm"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))

@@ -2,7 +2,7 @@
 //!
 //! A shared object of others runs in a process of its own, never in that of the simulator: a stack
 //! that crashes, blocks or writes where it must not ends its worker, and slowstart reports it in
-//! one sentence. The process costs about 10 microseconds for each event of an endpoint.
+//! one sentence.
 //!
 //! This crate has the `unsafe` code that calls the functions of a shared object. What it passes is
 //! valid as the header says; what the stack does with it is beyond any check, which is the reason

@@ -248,7 +248,7 @@ impl Endpoint for Opened {
         if length > ROOM {
             datagram.push(0);
         }
-        (length > 0).then(|| Transmit {
+        (length > 0).then_some(Transmit {
             ecn: match ecn {
                 0 => Ecn::NotEct,
                 2 => Ecn::Ce,

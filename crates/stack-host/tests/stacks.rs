@@ -219,6 +219,57 @@ fn faults_are_sentences() {
     }
 }
 
+/// The example in C that asks the clock: a worker whose clock is the simulated one, with the same
+/// bytes.
+const CLOCK: &str = r#"
+#define _DEFAULT_SOURCE
+#include "slowstart_clock.h"
+#define slowstart_stack(x) sound_stack(x)
+#include "examples/minimal.c"
+#undef slowstart_stack
+#include "slowstart_worker.h"
+
+/* The time of the run by the clocks of the program. */
+static uint64_t clock_now(void) {
+    struct timespec steady, real;
+    struct timeval day;
+    clock_gettime(CLOCK_MONOTONIC, &steady);
+    clock_gettime(CLOCK_REALTIME, &real);
+    gettimeofday(&day, NULL);
+    if (real.tv_sec != day.tv_sec || real.tv_nsec / 1000 != day.tv_usec || time(NULL) != day.tv_sec)
+        abort();
+    return (uint64_t)(steady.tv_sec - 3600) * 1000000000u + (uint64_t)steady.tv_nsec;
+}
+static void receive(void *e, uint64_t n, enum slowstart_ecn c, const uint8_t *d, size_t l) {
+    (void)n;
+    minimal_receive(e, clock_now(), c, d, l);
+}
+static void expire(void *e, uint64_t n) { (void)n; minimal_expire(e, clock_now()); }
+static size_t transmit(void *e, uint64_t n, uint8_t *d, size_t r, enum slowstart_ecn *c) {
+    (void)n;
+    return minimal_transmit(e, clock_now(), d, r, c);
+}
+
+int main(void) {
+    struct slowstart_stack stack = *sound_stack();
+    stack.receive = receive;
+    stack.expire = expire;
+    stack.transmit = transmit;
+    return slowstart_worker(&stack);
+}
+"#;
+
+#[test]
+fn a_worker_that_asks_the_clock_sees_simulated_time() {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clock.c");
+    std::fs::write(&source, CLOCK).expect("the source is written");
+    let program = compile(&source, "clock", &[]);
+    let scenario = scenario("loss = \"0.2 %\"");
+    let asks = result(&format!("worker: {}", program.display()), &scenario).expect("a run");
+    let told = result(&example()[0], &scenario).expect("a run");
+    assert_eq!(json(&asks), json(&told));
+}
+
 /// What is no stack is refused before a run.
 #[test]
 fn what_is_no_stack_is_refused() {

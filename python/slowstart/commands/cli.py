@@ -41,6 +41,7 @@ Examples:
   slowstart conformance conformance
   slowstart packetdrill conformance/packetdrill
   slowstart check suite/startup --stack quinn -a own
+  slowstart check-stack ./mine.so
   slowstart validate --quick
   slowstart kernel status
   slowstart analyze flow.pcapng
@@ -323,6 +324,7 @@ COMMANDS = {
     "compare": ("run", "compare_paths", "COMPARE_EPILOG"),
     "run": ("run", "run_file", "RUN_EPILOG"),
     "check": ("check", "check", "EPILOG"),
+    "check-stack": ("check_stack", "check_stack", "EPILOG"),
     "path": ("path", "look_at", "EPILOG"),
     "plot": ("plot", "plot", "EPILOG"),
     "analyze": ("analyze", "analyze", "EPILOG"),

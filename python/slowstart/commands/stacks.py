@@ -35,10 +35,11 @@ def chosen(given: Sequence[str]) -> tuple[Stack, list[str]]:
 def remarks(names: Sequence[str], *, pacing: bool) -> list[str]:
     """What a reader of a table of several stacks has to know."""
     found = []
-    quic = [name for name in names if name != stacks.SIMULATED]
-    if stacks.SIMULATED in names and quic and not pacing:
+    quic = [stacks.title(name) for name in names if name != stacks.SIMULATED]
+    paced = [name for name in names if name in stacks.known()[1:]]
+    if stacks.SIMULATED in names and paced and not pacing:
         found.append(
-            f"{' and '.join(quic)} pace their packets, the simulated TCP does not: differences "
+            f"{' and '.join(paced)} pace their packets, the simulated TCP does not: differences "
             "between them are also differences of pacing (--pacing)."
         )
     if quic:

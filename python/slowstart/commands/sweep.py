@@ -256,7 +256,7 @@ def _print_status(found: Status, as_json: bool) -> None:
 
 def _on_stack(scenario: Scenario) -> str:
     """The options that put a scenario on its stack."""
-    words = f" --stack {scenario.stack}" if scenario.stack != stacks.SIMULATED else ""
+    words = f" --stack {shlex.quote(scenario.stack)}" if scenario.stack != stacks.SIMULATED else ""
     return words + (f" -a {scenario.own}" if scenario.own else "")
 
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slowstart._native import check_linux, refusal
-from slowstart._native import stacks as quic_stacks
 from slowstart.errors import InputError
 from slowstart.evaluation import jobs, words
 from slowstart.evaluation.scores import Reader
 from slowstart.evaluation.table import ORACLE, REFERENCE
-from slowstart.stacks import placed
+from slowstart.stacks import described, placed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +43,7 @@ class Kernel:
         """The version of the stack."""
         if self.stack == LINUX:
             return platform.release()
-        return next(str(each["version"]) for each in quic_stacks() if each["name"] == self.stack)
+        return str(described(self.stack)["version"])
 
     def document(self) -> dict[str, Any]:
         """For the document of the scorecard."""

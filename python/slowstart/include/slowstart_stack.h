@@ -4,7 +4,7 @@
  *
  *     cc -shared -fPIC -I"$(slowstart check-stack --include)" -o mine.so mine.c
  *     slowstart check-stack ./mine.so
- *     slowstart compare wired -a own --stack ./mine.so --stack simulated
+ *     slowstart compare wired -a own -a cubic --stack ./mine.so --stack simulated
  *
  * or, with slowstart_worker.h, as a program that speaks the pipe protocol.
  *

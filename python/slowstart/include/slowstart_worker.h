@@ -89,6 +89,15 @@ struct slowstart_ends {
     uint32_t count;
 };
 
+/* The simulated time, for a stack that asks the clock (slowstart_clock.h). */
+static void slowstart_set_time(uint64_t now) {
+#ifdef SLOWSTART_CLOCK_H
+    slowstart_clock_set(now);
+#else
+    (void)now;
+#endif
+}
+
 /* Answers a turn of an endpoint. */
 static void slowstart_turn(const struct slowstart_stack *stack, void *endpoint, uint32_t most,
                            uint64_t now, struct slowstart_buffer *out) {
@@ -154,6 +163,7 @@ static void slowstart_open(const struct slowstart_stack *stack, struct slowstart
         slowstart_error(out, "the request is not complete");
         return;
     }
+    slowstart_set_time(now);
     memcpy(controller, text, length);
     settings.controller = controller;
     if (number >= ends->count) {
@@ -186,6 +196,7 @@ static void slowstart_events(const struct slowstart_stack *stack, struct slowsta
         return;
     }
     void *endpoint = ends->endpoints[number];
+    slowstart_set_time(now);
     for (uint32_t i = 0; i < count && !in->is_short; i++) {
         uint64_t event = slowstart_take_number(in, 1);
         if (event == 1) {
