@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Shared by the parts of the core. It compiles for BPF (after vmlinux.h), for FreeBSD's kernel, and for
- * the host.
+ * Shared by the parts of the core. It compiles for BPF (after vmlinux.h), for the host, and
+ * without any header of an operating system.
  *
  * Windows, deliveries and data in flight are counted in segments, sequence offsets and totals in
  * bytes, and times in nanoseconds unless stated otherwise. There is no floating point, no signed
@@ -10,12 +10,18 @@
 #ifndef SLOWSTART_TYPES_H
 #define SLOWSTART_TYPES_H
 
-#if defined(__FreeBSD__)
-#include <sys/types.h>
-typedef uint32_t __u32;
-typedef unsigned long long __u64;
-#elif !defined(__VMLINUX_H__)
+#ifdef __linux__
+#ifndef __VMLINUX_H__
 #include <linux/types.h>
+#endif
+#elif !defined(__VMLINUX_H__)
+/* The same types where Linux's headers are missing. */
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed int __s32;
+typedef signed long long __s64;
 #endif
 
 #ifndef __always_inline

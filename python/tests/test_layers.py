@@ -17,6 +17,7 @@ FLOORS = (
     ("extras", "figure_style", "labels", "figures.theme"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
     ("running", "stacks", "traces"),
+    ("store.artifact",),
     ("planning", "busy", "store.shipped", "store.exports", "store.archive", "store.runs"),
     # Figures, words and pages.
     ("figures.canvas", "plots"),
@@ -90,6 +91,7 @@ FLOORS = (
     ("commands.listing", "commands.stacks"),
     (
         "commands.analyze",
+        "commands.artifact",
         "commands.check",
         "commands.check_stack",
         "commands.evaluate",

@@ -52,3 +52,10 @@ pub use exit::*;
 pub use memory::PathMemory;
 pub use parts::*;
 pub use signal::*;
+/// The types of times, rates and byte counts in every interface.
+pub use units;
+
+/// The example of `README.md`, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -338,6 +338,7 @@ COMMANDS = {
     "evaluate": ("evaluate", "evaluate", "EPILOG"),
     "sweep": ("sweep", "sweep", "EPILOG"),
     "validate": ("validate", "validate", "EPILOG"),
+    "artifact": ("artifact", "artifact", "EPILOG"),
 }
 # Commands with subcommands of their own, each with the attribute `app`.
 GROUPS = ("traces", "vm")

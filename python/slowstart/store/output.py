@@ -61,11 +61,16 @@ def sync_file(file: Path) -> None:
 
 def replace_file(file: Path, text: str) -> None:
     """Writes ``file`` atomically: an interruption leaves its earlier content or ``text``."""
+    replace_file_with(file, text.encode())
+
+
+def replace_file_with(file: Path, data: bytes) -> None:
+    """As :func:`replace_file`, with bytes."""
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     aside = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as open_file:
-            open_file.write(text)
+        with os.fdopen(descriptor, "wb") as open_file:
+            open_file.write(data)
             open_file.flush()
             os.fsync(open_file.fileno())
         aside.chmod(0o666 & ~_mask())
