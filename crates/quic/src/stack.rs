@@ -1,10 +1,11 @@
 //! The table of stacks.
 
 use quic_core::Capabilities;
+use scenario::FlowStack;
+use simulator::Host;
 use units::Instant;
 
 use crate::dial::{Dial, Own};
-use crate::host::Host;
 use crate::observer::Observer;
 use crate::{noq, quinn};
 
@@ -23,6 +24,8 @@ pub struct Stack {
     pub own: &'static [Own],
     /// What results call it.
     pub kind: measure::Stack,
+    /// What scenarios call it.
+    pub flows: FlowStack,
     pub(crate) connect: Connect,
 }
 
@@ -53,6 +56,7 @@ pub const STACKS: &[Stack] = &[
             },
         ],
         kind: measure::Stack::Quinn,
+        flows: FlowStack::Quinn,
         connect: quinn::connect,
     },
     Stack {
@@ -69,6 +73,7 @@ pub const STACKS: &[Stack] = &[
             },
         ],
         kind: measure::Stack::Noq,
+        flows: FlowStack::Noq,
         connect: noq::connect,
     },
 ];
@@ -78,6 +83,12 @@ impl Stack {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         STACKS.iter().find(|stack| stack.name == name)
+    }
+
+    /// The stack of a flow; `None` for the simulated TCP.
+    #[must_use]
+    pub fn of(flows: FlowStack) -> Option<&'static Self> {
+        STACKS.iter().find(|stack| stack.flows == flows)
     }
 
     /// One of its own controllers: `own` for the default, `own:bbr`.
