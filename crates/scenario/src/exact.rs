@@ -83,10 +83,6 @@ struct WholeFlow {
     ends: Ends,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
 const fn is_simulated(stack: &FlowStack) -> bool {
     !stack.is_foreign()
 }
