@@ -129,3 +129,44 @@ fn what_a_stack_does_not_support_is_refused() {
     let alone = simulator::run(&own, 0, &options, &cancel);
     assert_eq!(alone.map(|_| ()), Err(RunError::Stack));
 }
+
+/// The table in `docs/guides/quic-stacks.md`: shares of the example scenario over ten seeds.
+#[test]
+fn cubic_over_quinn_and_cubic_of_tcp_share_the_example_fairly() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../scenarios/tcp-and-quic.toml"
+    );
+    let text = std::fs::read_to_string(file).expect("the example");
+    let mixed = Scenario::parse(&text, "tcp-and-quic.toml", ".".as_ref()).expect("a scenario");
+    let mut shares = Vec::new();
+    for number in 0..10 {
+        let run = result(&mixed, number);
+        let rates: Vec<f64> = run.flows.iter().map(|flow| flow.goodput_bps).collect();
+        let sum: f64 = rates.iter().sum();
+        let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+        let jain = sum * sum / (rates.len() as f64 * squares);
+        let quic: f64 = run
+            .flows
+            .iter()
+            .filter(|flow| flow.stack.is_some())
+            .map(|flow| flow.goodput_bps)
+            .sum();
+        let lost: Vec<f64> = run
+            .flows
+            .iter()
+            .map(|flow| flow.loss_ratio * 100.0)
+            .collect();
+        println!(
+            "{number}: QUIC {:.3} of {:.2} Mbit/s, Jain {jain:.4}, Mbit/s {:.2?}, lost % {lost:.2?}",
+            quic / sum,
+            sum / 1e6,
+            rates.iter().map(|rate| rate / 1e6).collect::<Vec<_>>()
+        );
+        shares.push(quic / sum);
+        assert!(sum > 40e6, "{sum}");
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    println!("mean share of QUIC: {mean:.4}");
+    assert!((0.2..0.8).contains(&mean), "{mean}");
+}
