@@ -184,6 +184,7 @@ fn path(mbit: u64, rtt_ms: u64, packets: u64) -> PathModel {
         loss: LossConfig::None,
         delay: half,
         jitter: None,
+        reordering: None,
     };
     let rate = Service::Fixed(Rate::from_bits_per_sec(mbit * 1_000_000));
     PathModel::from_links(

@@ -20,6 +20,7 @@ SIMULATED = "simulated"
 PLACEHOLDER = "cubic"
 """The algorithm of a scenario whose flows have a stack's own controller."""
 _STACK = re.compile(r'^"?stack"? = "([^"]*)"\n', re.MULTILINE)
+_TABLE = re.compile(r"^\[", re.MULTILINE)
 _OWN = re.compile(r'("?algorithm"? = )"(own(?::[^"]*)?)"')
 _ALGORITHM = re.compile(r'"?algorithm"? = "([^"]*)"')
 
@@ -112,14 +113,21 @@ def placed(scenario: Scenario, stack: str, algorithm: str | None = None) -> Scen
     return scenario.on(stack, algorithm).with_names(flows=names)
 
 
+def _split(text: str) -> tuple[str, str]:
+    """The keys of a run, and its tables, in which a flow may name a stack of its own."""
+    table = _TABLE.search(text)
+    return (text, "") if table is None else (text[: table.start()], text[table.start() :])
+
+
 def is_named(text: str) -> bool:
     """Whether the text of :func:`read` names a stack, or a controller of one."""
-    return _STACK.search(text) is not None or _OWN.search(text) is not None
+    return _STACK.search(_split(text)[0]) is not None or _OWN.search(text) is not None
 
 
 def plain(text: str) -> str:
     """The text of :func:`read` as a scenario file has it, without its stack."""
-    return _OWN.sub(rf'\1"{PLACEHOLDER}"', _STACK.sub("\n", text))
+    head, tables = _split(text)
+    return _OWN.sub(rf'\1"{PLACEHOLDER}"', _STACK.sub("\n", head) + tables)
 
 
 def read(text: str, *, name: str = "text", folder: str = "") -> Scenario:
@@ -130,7 +138,7 @@ def read(text: str, *, name: str = "text", folder: str = "") -> Scenario:
     Raises:
         InputError: The scenario is wrong, or the stack does not support it.
     """
-    stack = _STACK.search(text)
+    stack = _STACK.search(_split(text)[0])
     own = dict.fromkeys(each[1] for each in _OWN.findall(text))
     if own and len(dict.fromkeys(_ALGORITHM.findall(text))) > 1:
         raise InputError(f"{next(iter(own))}: either all flows have it or none")

@@ -146,6 +146,7 @@ fn flow_result(
         flow: plan.index,
         name: plan.name.clone(),
         algorithm: plan.algorithm.clone(),
+        stack: None,
         start_s: start.as_secs_f64(),
         bytes_acked: observer.acked(),
         completed: finished.is_some(),

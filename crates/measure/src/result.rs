@@ -37,6 +37,9 @@ pub struct FlowResult {
     pub name: String,
     /// Algorithm, in canonical form.
     pub algorithm: String,
+    /// The stack of the flow, where that is not the stack of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<Stack>,
     /// Time at which the SYN left, in seconds since the run began.
     pub start_s: f64,
     /// Payload bytes acknowledged cumulatively.
@@ -101,6 +104,7 @@ impl FlowResult {
             flow,
             name: name.to_owned(),
             algorithm: algorithm.to_owned(),
+            stack: None,
             start_s,
             bytes_acked: 0,
             completed: false,

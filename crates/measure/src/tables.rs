@@ -116,7 +116,8 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.text("path", rows.iter().map(|(run, _)| &run.path));
     table.number("run", rows.iter().map(|(run, _)| run.run));
     table.count("seed", rows.iter().map(|(run, _)| Some(run.seed)));
-    table.text("stack", rows.iter().map(|(run, _)| stack_name(run.stack)));
+    let stack = |(run, flow): &(&RunResult, &FlowResult)| flow.stack.unwrap_or(run.stack);
+    table.text("stack", rows.iter().map(|row| stack_name(stack(row))));
     let flows = || rows.iter().map(|(_, flow)| *flow);
     table.number("flow", flows().map(|flow| flow.flow));
     table.text("name", flows().map(|flow| &flow.name));

@@ -49,7 +49,7 @@ impl On {
                 "{own}: the simulated TCP has no controllers of its own: choose a QUIC stack, as \
                  in --stack quinn"
             ))),
-            (None, None) => Ok(()),
+            (None, None) => quic_stacks::check_named(scenario).map_err(errors::input),
         }
     }
 
@@ -88,7 +88,7 @@ impl Job {
         cancel: &AtomicBool,
     ) -> Result<RunOutput, RunError> {
         match self.on.stack {
-            None => simulator::run(&self.scenario, self.run, options, cancel),
+            None => quic_stacks::run_named(&self.scenario, self.run, options, cancel),
             Some(stack) => {
                 let own = self.on.own();
                 quic_stacks::run(&self.scenario, self.run, stack, own, options, cancel)

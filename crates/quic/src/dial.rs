@@ -24,6 +24,16 @@ pub enum Control {
     Ours(Arc<Algorithm>),
 }
 
+impl Control {
+    /// Its name in results.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Own(own) => format!("own:{}", own.name),
+            Self::Ours(algorithm) => algorithm.name().to_owned(),
+        }
+    }
+}
+
 /// What a connection begins with.
 #[derive(Debug)]
 pub struct Dial<'a> {

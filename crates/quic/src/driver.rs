@@ -1,70 +1,107 @@
-//! Hosts and links under the simulated clock.
+//! Runs scenarios whose flows, all or some, have QUIC stacks, in the simulator.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 
-use network::{Admission, Ecn, Link, Packet, Payload, Streams};
+use measure::FlowResult;
 use rand_core::RngCore;
-use scenario::Scenario;
-use simulator::{Channel, RunError, RunOptions, RunOutput};
-use units::{Bytes, Duration, Instant};
+use scenario::{Flow, Scenario};
+use simulator::{Call, Departure, Pair, RunError, RunOptions, RunOutput, Stacks};
 
-use crate::dial::Dial;
-use crate::flow::Flow;
+use crate::dial::{Control, Dial};
 use crate::observer::Observer;
-use crate::outcome;
+use crate::outcome::{Fault, Watch};
 use crate::stack::Stack;
 use crate::support;
 
-/// Headers of IPv4 and UDP.
-const HEADERS: u32 = 28;
-/// A datagram with at least this many bytes that the client sends after the handshake carries data:
-/// a pure ACK is shorter.
-const LEAST_DATA: usize = 200;
-/// Passes of the loop between two looks at `cancel`.
-const PATIENCE: u32 = 4_096;
-const CLIENT: usize = 0;
-const SERVER: usize = 1;
-
-/// A UDP payload, and when it left.
-#[derive(Clone, Debug)]
-struct Datagram {
-    bytes: Arc<[u8]>,
-    sent: Instant,
-    has_data: bool,
+/// Connects the flows of QUIC stacks.
+struct Dialer<'a> {
+    /// The stack of all flows; `None` if each flow names its own.
+    stack: Option<&'a Stack>,
+    /// The controller of the stack's own that all flows have.
+    own: Option<&'a str>,
+    fault: Fault,
 }
 
-impl Payload for Datagram {}
-
-/// A packet that a host hands to the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departure {
-    /// When.
-    pub now: Instant,
-    /// The flow.
-    pub flow: u32,
-    /// Whether the client sends it.
-    pub is_forward: bool,
-    /// Bytes of IP.
-    pub size: u32,
+impl Dialer<'_> {
+    fn place(&self, config: &Flow) -> (&Stack, Control) {
+        let stack = self.stack.or_else(|| Stack::of(config.stack));
+        let stack = stack.expect("only flows of QUIC stacks are connected");
+        let control = support::control(stack, self.own, config);
+        (stack, control.expect("`check` accepts the scenario"))
+    }
 }
 
-/// A run.
-struct World<'a> {
-    now: Instant,
-    links: [Link<Datagram>; 2],
-    flows: Vec<Flow<'a>>,
-    base_rtt: Duration,
-    /// Hosts that may have something to transmit.
-    awake: Vec<[bool; 2]>,
+impl Stacks for Dialer<'_> {
+    fn label(&self, config: &Flow, result: &mut FlowResult) {
+        let (stack, control) = self.place(config);
+        result.algorithm = control.name();
+        result.stack = Some(stack.kind);
+    }
+
+    fn connect(&self, call: &Call<'_>) -> Pair {
+        let (stack, control) = self.place(call.config);
+        let observer = Observer::new(call.traced.then(|| measure::FlowTrace {
+            flow: call.flow,
+            name: call.config.name.clone(),
+            algorithm: control.name(),
+            ..Default::default()
+        }));
+        let seeds = ["client", "server"].map(|side| {
+            let mut seed = [0; 32];
+            let name = format!("quic {side} {}", call.flow);
+            call.streams.stream(&name).fill_bytes(&mut seed);
+            seed
+        });
+        let dial = Dial {
+            flow: call.flow,
+            control: &control,
+            initial_window: call.config.initial_window,
+            receive_window: call.config.receive_buffer.get(),
+            seed: call.seed.wrapping_add(call.flow.into()),
+            seeds,
+        };
+        let hosts = stack.connect(call.now, &dial, &observer);
+        let fault = Rc::clone(&self.fault);
+        let meter = Box::new(Watch {
+            observer,
+            control,
+            fault,
+        });
+        Pair { hosts, meter }
+    }
+}
+
+/// Runs `scenario` once, as run number `run`: each flow with the stack that it names.
+///
+/// # Errors
+/// Those of [`simulator::run`].
+///
+/// # Panics
+/// If [`crate::check_named`] refuses the scenario.
+pub fn run_named(
+    scenario: &Scenario,
+    run: u32,
+    options: &RunOptions,
+    cancel: &AtomicBool,
+) -> Result<RunOutput, RunError> {
+    if !scenario.flows.iter().any(|flow| flow.stack.is_foreign()) {
+        return simulator::run(scenario, run, options, cancel);
+    }
+    let stacks = Dialer {
+        stack: None,
+        own: None,
+        fault: Fault::default(),
+    };
+    simulator::run_with(scenario, run, options, cancel, &stacks, &mut |_| {})
 }
 
 /// Runs `scenario` once, as run number `run`, with `stack` at both ends of each flow, and with one
 /// of its own controllers if `own` names one.
 ///
 /// # Errors
-/// [`RunError::Cancelled`] when `cancel` became true; [`RunError::Stack`] when a stack of others
-/// failed.
+/// [`RunError::Cancelled`] when `cancel` became true, and [`RunError::Stack`] for what a stack of
+/// others did wrong.
 ///
 /// # Panics
 /// If [`crate::check`] refuses the scenario.
@@ -79,7 +116,7 @@ pub fn run(
     run_observed(scenario, run, stack, own, options, cancel, &mut |_| {})
 }
 
-/// [`run`] that shows each packet as it leaves its host.
+/// [`run`] that shows each packet of the flows as it leaves its host.
 ///
 /// # Errors
 /// As [`run`].
@@ -95,231 +132,23 @@ pub fn run_observed(
     cancel: &AtomicBool,
     observe: &mut dyn FnMut(Departure),
 ) -> Result<RunOutput, RunError> {
-    let seed = scenario.seed.wrapping_add(u64::from(run));
-    let streams = Streams::new(seed);
-    let Channel { path, .. } = Channel::<Datagram>::new(&scenario.path, &streams);
-    let mut links = path.map(|side| side.link);
-    links[0].keep_busy_periods(scenario.path.base_rtt);
-    let flows: Vec<Flow<'_>> = scenario
-        .flows
-        .iter()
-        .enumerate()
-        .map(|(index, config)| Flow {
-            config,
-            control: support::control(stack, own, config).expect("`check` accepts the scenario"),
-            observer: Observer::new(options.traces.then(|| measure::FlowTrace {
-                flow: index as u32,
-                name: config.name.clone(),
-                ..Default::default()
-            })),
-            hosts: None,
-            established: None,
-            finished: None,
-            capacity: None,
-            next_act: None,
-            left: config.size.map(Bytes::get),
-        })
-        .collect();
-    let mut world = World {
-        now: Instant::ZERO,
-        awake: vec![[false; 2]; flows.len()],
-        links,
-        flows,
-        base_rtt: scenario.path.base_rtt,
+    let mut placed = scenario.clone();
+    for flow in &mut placed.flows {
+        flow.stack = stack.flows;
+    }
+    let stacks = Dialer {
+        stack: Some(stack),
+        own,
+        fault: Fault::default(),
     };
-    let ends = [
-        scenario.time_limit,
-        scenario.duration.unwrap_or(Duration::MAX),
-    ];
-    let end = Instant::ZERO + ends[0].min(ends[1]);
-    let mut patience = 0;
-    loop {
-        patience += 1;
-        if patience % PATIENCE == 0 && cancel.load(Ordering::Relaxed) {
-            return Err(RunError::Cancelled);
-        }
-        world.start(stack, &streams, seed);
-        world.arrive();
-        world.expire();
-        world.transmit(observe);
-        world.note_capacity();
-        let now = world.now;
-        if world.flows.iter_mut().all(|flow| flow.is_over(now)) {
-            break;
-        }
-        match world.next() {
-            Some(next) if next < end => world.now = next.max(now),
-            _ => {
-                world.now = end;
-                break;
-            }
-        }
+    let mut output = simulator::run_with(&placed, run, options, cancel, &stacks, observe)?;
+    if let Some(sentence) = stacks.fault.take() {
+        return Err(RunError::Stack(sentence));
     }
-    if let Some(fault) = world.flows.iter_mut().find_map(Flow::fault) {
-        return Err(RunError::Stack(fault));
+    output.result.stack = stack.kind;
+    output.result.stack_version = Some(stack.version.to_owned());
+    for flow in &mut output.result.flows {
+        flow.stack = None;
     }
-    let World {
-        now, links, flows, ..
-    } = world;
-    Ok(outcome::output(
-        scenario,
-        (run, seed),
-        stack,
-        now,
-        links,
-        flows,
-        options.traces,
-    ))
-}
-
-impl World<'_> {
-    fn start(&mut self, stack: &Stack, streams: &Streams, seed: u64) {
-        for (index, flow) in self.flows.iter_mut().enumerate() {
-            if flow.hosts.is_some() || flow.config.start > self.now {
-                continue;
-            }
-            let seeds = ["client", "server"].map(|side| {
-                let mut seed = [0; 32];
-                let mut stream = streams.stream(&format!("quic {side} {index}"));
-                stream.fill_bytes(&mut seed);
-                seed
-            });
-            let dial = Dial {
-                flow: index as u32,
-                control: &flow.control,
-                initial_window: flow.config.initial_window,
-                receive_window: flow.config.receive_buffer.get(),
-                seed: seed.wrapping_add(index as u64),
-                seeds,
-            };
-            flow.hosts = Some(stack.connect(self.now, &dial, &flow.observer));
-            flow.next_act = Some(self.now);
-            self.awake[index] = [true; 2];
-        }
-    }
-
-    fn arrive(&mut self) {
-        for (side, link) in self.links.iter_mut().enumerate() {
-            let receiver = 1 - side;
-            while let Some((_, packet)) = link.pop(self.now) {
-                let index = packet.flow as usize;
-                let flow = &mut self.flows[index];
-                let Datagram {
-                    bytes,
-                    sent,
-                    has_data,
-                } = packet.payload;
-                if has_data {
-                    let latency = self.now.saturating_since(sent);
-                    flow.observer.seen().probe.on_arrival(self.now, latency);
-                }
-                if let Some(hosts) = &mut flow.hosts {
-                    hosts[receiver].receive(self.now, packet.ecn, &bytes);
-                    if receiver == SERVER {
-                        flow.observer.seen().delivered = hosts[SERVER].facts().received;
-                    }
-                    self.awake[index][receiver] = true;
-                }
-            }
-            note_drops(link, &mut self.flows);
-        }
-    }
-
-    fn expire(&mut self) {
-        for (flow, awake) in self.flows.iter_mut().zip(&mut self.awake) {
-            if let Some(hosts) = &mut flow.hosts {
-                for (host, awake) in hosts.iter_mut().zip(awake.iter_mut()) {
-                    if host.deadline().is_some_and(|at| at <= self.now) {
-                        host.expire(self.now);
-                        *awake = true;
-                    }
-                }
-            }
-            if flow.next_act.is_some_and(|at| at <= self.now) {
-                flow.act(self.now);
-                awake[CLIENT] = true;
-            }
-        }
-    }
-
-    fn transmit(&mut self, observe: &mut dyn FnMut(Departure)) {
-        for (index, (flow, awake)) in self.flows.iter_mut().zip(&mut self.awake).enumerate() {
-            let Some(hosts) = &mut flow.hosts else {
-                continue;
-            };
-            for (side, host) in hosts.iter_mut().enumerate() {
-                if !std::mem::take(&mut awake[side]) {
-                    continue;
-                }
-                while let Some(transmit) = host.transmit(self.now) {
-                    let size = transmit.datagram.len();
-                    let is_data = side == CLIENT && flow.established.is_some();
-                    let packet = Packet {
-                        size: size as u32 + HEADERS,
-                        flow: index as u32,
-                        ecn: if flow.config.ecn {
-                            transmit.ecn
-                        } else {
-                            Ecn::NotEct
-                        },
-                        payload: Datagram {
-                            bytes: transmit.datagram.into(),
-                            sent: self.now,
-                            has_data: is_data && size >= LEAST_DATA,
-                        },
-                    };
-                    let has_data = packet.payload.has_data;
-                    observe(Departure {
-                        now: self.now,
-                        flow: packet.flow,
-                        is_forward: side == CLIENT,
-                        size: packet.size,
-                    });
-                    let admission = self.links[side].push(self.now, packet);
-                    if has_data && matches!(admission, Admission::Dropped(_)) {
-                        flow.observer.seen().probe.on_drop(self.now);
-                    }
-                }
-                if side == CLIENT && flow.established.is_none() && host.facts().is_established {
-                    flow.established = Some(self.now);
-                }
-            }
-        }
-    }
-
-    /// A busy period of the bottleneck that lasts a base RTT is the capacity point of each flow that
-    /// sends during it, as in the simulator.
-    fn note_capacity(&mut self) {
-        while let Some(period) = self.links[0].take_busy_period() {
-            for flow in &mut self.flows {
-                outcome::note_busy(flow, period, self.base_rtt);
-            }
-        }
-    }
-
-    fn next(&mut self) -> Option<Instant> {
-        let links = self.links.iter().filter_map(Link::next_event).min();
-        let now = self.now;
-        let flows = self.flows.iter_mut().filter_map(|flow| {
-            if flow.is_over(now) {
-                return None;
-            }
-            let Some(hosts) = &mut flow.hosts else {
-                return Some(flow.config.start);
-            };
-            let deadlines = hosts.iter_mut().filter_map(|host| host.deadline());
-            deadlines.chain(flow.next_act).min()
-        });
-        flows.chain(links).min()
-    }
-}
-
-/// Packets that a link dropped after it had accepted them.
-fn note_drops(link: &mut Link<Datagram>, flows: &mut [Flow<'_>]) {
-    while let Some(dropped) = link.take_dropped() {
-        if dropped.packet.payload.has_data {
-            let flow = &flows[dropped.packet.flow as usize];
-            flow.observer.seen().probe.on_drop(dropped.at);
-        }
-    }
+    Ok(output)
 }

@@ -29,11 +29,11 @@ macro_rules! endpoint {
             EndpointConfig, Event, Side, StreamEvent, StreamId, TransportConfig, TransportError,
             VarInt,
         };
+        use simulator::{Act, Facts, Host, Transmit};
         use units::{Duration, Instant};
 
         use $crate::dial::{Control, Dial};
         use $crate::endpoint::{DATAGRAM, SEND_WINDOW, ZEROS};
-        use $crate::host::{Act, Facts, Host, Transmit};
         use $crate::observer::{Observer, State};
         use $crate::session::{self, Handshake, Progress};
 

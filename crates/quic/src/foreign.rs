@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use measure::Name;
 use network::Ecn;
 use quic_core::{Capabilities, Pacing};
+use scenario::FlowStack;
+use simulator::{Act, Facts, Host, Transmit};
 use slowstart_stack::wire::{Answer, Event, Request, Turn};
 use slowstart_stack::{Act as WireAct, Ecn as WireEcn, Identity, Report, Settings};
 use units::Instant;
 
 use crate::dial::{Control, Dial, Own};
 use crate::endpoint::DATAGRAM;
-use crate::host::{Act, Facts, Host, Transmit};
 use crate::observer::{Observer, State};
 use crate::program::{Program, Worker};
 use crate::stack::{Source, Stack};
@@ -103,6 +104,7 @@ pub(crate) fn described(program: &Program, identity: Identity) -> Result<&'stati
         },
         own: Box::leak(own.into_boxed_slice()),
         kind: measure::Stack::Other(Name::new(name)),
+        flows: FlowStack::Given,
         source: Source::Foreign(Box::leak(Box::new(program.clone()))),
     })))
 }

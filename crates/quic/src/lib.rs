@@ -1,8 +1,9 @@
 //! QUIC stacks that people ship, under the simulated clock, over the links of a scenario.
 //!
 //! A sans-IO stack takes datagrams and times and returns datagrams and times: a [`Host`] is one of
-//! its endpoints. [`run`] connects pairs of hosts through the same links, with the same random
-//! streams, as the simulated TCP has ([`simulator::Channel`]), and takes the same measurements.
+//! its endpoints. The simulator runs pairs of hosts in its own event loop, beside flows of the
+//! simulated TCP if there are any ([`simulator::Stacks`]), and takes the same measurements. [`run`]
+//! gives all flows of a scenario one stack, [`run_named`] each flow the stack that it names.
 //!
 //! ## Assumptions
 //!
@@ -27,9 +28,7 @@ mod conform;
 mod dial;
 mod driver;
 mod endpoint;
-mod flow;
 mod foreign;
-mod host;
 mod noq;
 mod observer;
 mod outcome;
@@ -41,8 +40,8 @@ mod support;
 
 pub use conform::{Finding, conform};
 pub use dial::{Control, Own};
-pub use driver::{Departure, run, run_observed};
+pub use driver::{run, run_named, run_observed};
 pub use foreign::is_foreign;
-pub use host::{Act, Facts, Host, Transmit};
+pub use simulator::{Act, Departure, Facts, Host, Transmit};
 pub use stack::{STACKS, Stack};
-pub use support::{Unsupported, check};
+pub use support::{Unsupported, check, check_named};

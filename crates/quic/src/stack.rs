@@ -1,10 +1,11 @@
 //! The table of stacks.
 
 use quic_core::Capabilities;
+use scenario::FlowStack;
+use simulator::Host;
 use units::Instant;
 
 use crate::dial::{Dial, Own};
-use crate::host::Host;
 use crate::observer::Observer;
 use crate::program::Program;
 use crate::{foreign, noq, quinn};
@@ -35,6 +36,8 @@ pub struct Stack {
     pub own: &'static [Own],
     /// What results call it.
     pub kind: measure::Stack,
+    /// What scenarios call it.
+    pub flows: FlowStack,
     pub(crate) source: Source,
 }
 
@@ -67,6 +70,7 @@ pub const STACKS: &[Stack] = &[
             },
         ],
         kind: measure::Stack::Quinn,
+        flows: FlowStack::Quinn,
         source: Source::BuiltIn(quinn::connect),
     },
     Stack {
@@ -85,6 +89,7 @@ pub const STACKS: &[Stack] = &[
             },
         ],
         kind: measure::Stack::Noq,
+        flows: FlowStack::Noq,
         source: Source::BuiltIn(noq::connect),
     },
 ];
@@ -113,6 +118,12 @@ impl Stack {
     #[must_use]
     pub const fn is_foreign(&self) -> bool {
         matches!(self.source, Source::Foreign(_))
+    }
+
+    /// The stack of a flow; `None` for the simulated TCP.
+    #[must_use]
+    pub fn of(flows: FlowStack) -> Option<&'static Self> {
+        STACKS.iter().find(|stack| stack.flows == flows)
     }
 
     /// One of its own controllers: `own` for the default, `own:bbr`.

@@ -7,7 +7,7 @@ use scenario::{Scenario, stacks};
 use crate::dial::Control;
 use crate::stack::Stack;
 
-/// Flows in a run: each instant looks at all of them.
+/// Flows in a run: each keeps two endpoints of a stack.
 const MOST_FLOWS: usize = 256;
 
 /// Why a stack does not run a scenario.
@@ -27,6 +27,13 @@ impl std::error::Error for Unsupported {}
 /// # Errors
 /// The first thing that it does not support.
 pub fn check(scenario: &Scenario, stack: &Stack, own: Option<&str>) -> Result<(), Unsupported> {
+    if let Some(flow) = scenario.flows.iter().find(|flow| flow.stack.is_foreign()) {
+        let sentence = format!(
+            "flow `{}` names its stack: leave out `stack`, or run the scenario without --stack",
+            flow.name
+        );
+        return Err(Unsupported(sentence));
+    }
     if let Some(sentence) = scenario::refusal(&stacks::QUIC, scenario) {
         return Err(Unsupported(sentence));
     }
@@ -36,6 +43,29 @@ pub fn check(scenario: &Scenario, stack: &Stack, own: Option<&str>) -> Result<()
     }
     for flow in &scenario.flows {
         control(stack, own, flow)?;
+    }
+    Ok(())
+}
+
+/// Whether each flow of `scenario` runs on the stack that it names.
+///
+/// # Errors
+/// The first thing that a stack does not support.
+pub fn check_named(scenario: &Scenario) -> Result<(), Unsupported> {
+    let mut flows = 0;
+    for flow in &scenario.flows {
+        let Some(stack) = Stack::of(flow.stack) else {
+            continue;
+        };
+        flows += 1;
+        if let Some(sentence) = scenario::refusal_of_flow(&stacks::QUIC, scenario, flow) {
+            return Err(Unsupported(sentence));
+        }
+        control(stack, None, flow)?;
+    }
+    if flows > MOST_FLOWS {
+        let sentence = format!("at most {MOST_FLOWS} flows of a run have QUIC stacks");
+        return Err(Unsupported(sentence));
     }
     Ok(())
 }

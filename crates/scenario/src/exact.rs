@@ -16,7 +16,7 @@ use wireless::CloudConfig;
 use workload::TrafficKind;
 
 use crate::model::{
-    Application, Direction, Ends, Flow, FlowSettings, Hosts, LinkModel, Node, PathModel,
+    Application, Direction, Ends, Flow, FlowSettings, FlowStack, Hosts, LinkModel, Node, PathModel,
     ProxyModel, RouterModel, Scenario, Traffic,
 };
 
@@ -71,6 +71,9 @@ struct WholeFlow {
     name: String,
     #[serde(with = "algorithm")]
     algorithm: Arc<Algorithm>,
+    // Absent for the simulated TCP, so that scenarios without other stacks keep their keys.
+    #[serde(default, skip_serializing_if = "is_simulated")]
+    stack: FlowStack,
     size: Option<Bytes>,
     duration: Option<Duration>,
     start: Instant,
@@ -78,6 +81,10 @@ struct WholeFlow {
     #[serde(with = "WholeApplication")]
     application: Application,
     ends: Ends,
+}
+
+const fn is_simulated(stack: &FlowStack) -> bool {
+    !stack.is_foreign()
 }
 
 #[derive(Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::hosts;
 use crate::limits::MIN_INTERVAL;
-use crate::model::{Application, Direction, Flow, Hosts};
+use crate::model::{Application, Direction, Flow, FlowStack, Hosts};
 use crate::tables::APPLICATION;
 use crate::topology::Network;
 
@@ -22,6 +22,13 @@ pub(crate) fn read(
 ) -> Result<Vec<Flow>, Error> {
     let mut flow = Flow::new(algorithm(&table.need("algorithm")?)?);
     table.either("size", "duration")?;
+    if let Some(stack) = table.word("stack", FlowStack::ALL)? {
+        flow.stack = stack;
+    }
+    if flow.stack.is_foreign() {
+        // As the flows of a comparison of stacks are called.
+        flow.name = format!("{} on {}", flow.name, flow.stack.name());
+    }
     if let Some(item) = table.get("name") {
         flow.name = item.words()?;
     }

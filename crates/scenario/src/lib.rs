@@ -50,8 +50,9 @@ pub use exact::ExactScenario;
 pub use flow::{FindAlgorithm, find_algorithms};
 pub use map::Map;
 pub use model::{
-    Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
-    LinkModel, Node, PathModel, Place, ProxyModel, Route, RouterModel, Scenario, Step, Traffic,
+    Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, FlowStack,
+    Hosts, LinkModel, Node, PathModel, Place, ProxyModel, Route, RouterModel, Scenario, Step,
+    Traffic,
 };
 pub use presets::{PRESETS, Preset};
 pub use quantity::{
@@ -59,7 +60,7 @@ pub use quantity::{
     parse_probability, parse_rate, parse_size,
 };
 pub use schema::{kinds, known_tables, models};
-pub use support::{Use, refusal, refusal_of_path, supports, uses};
+pub use support::{Use, refusal, refusal_of_flow, refusal_of_path, supports, uses};
 pub use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
 pub use trace_file::{read_bytes, read_text};
 pub use wireless::CloudConfig;

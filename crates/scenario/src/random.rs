@@ -49,10 +49,11 @@ impl PathModel {
 }
 
 impl Flow {
-    /// Whether its congestion control draws random numbers. A start-up from elsewhere may.
+    /// Whether its congestion control draws random numbers. A start-up from elsewhere may. A QUIC
+    /// stack draws the packet numbers that it skips.
     #[must_use]
     pub fn is_random(&self) -> bool {
-        self.algorithm.is_foreign() || self.algorithm.needs().draws
+        self.stack.is_foreign() || self.algorithm.is_foreign() || self.algorithm.needs().draws
     }
 }
 

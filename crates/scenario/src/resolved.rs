@@ -145,6 +145,9 @@ impl Serialize for Sends<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &flow.name)?;
         map.serialize_entry("algorithm", &flow.algorithm.to_string())?;
+        if flow.stack.is_foreign() {
+            map.serialize_entry("stack", flow.stack.name())?;
+        }
         map.serialize_entry("size_bytes", &flow.size.map(Bytes::get))?;
         map.serialize_entry("duration_s", &seconds(flow.duration))?;
         map.serialize_entry("start_s", &flow.start.as_secs_f64())?;

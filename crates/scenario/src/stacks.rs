@@ -64,11 +64,13 @@ pub const QUIC: Stack = Stack {
 
 const QUIC_SCENARIO: &[Held] = &[
     Held::new("flow", "a connection with one stream for each flow"),
+    Held::new("traffic", "background traffic is simulated TCP"),
     Held::new("duration", "all connections end at this time"),
     Held::new("time_limit", "as `duration`; its flows are incomplete"),
 ];
 
 const QUIC_FLOW: &[Held] = &[
+    Held::new("stack", "flows of other stacks may share the path"),
     Held::new(
         "algorithm",
         "the stack's own controller, or one of this project in its place",
@@ -102,11 +104,6 @@ const QUIC_LACKS: &[Lack] = &[
         "path",
         "router_support",
         "QUIC carries nothing for the routers of the path",
-    ),
-    lack(
-        "scenario",
-        "traffic",
-        "background traffic is available with the simulated TCP only",
     ),
     lack(
         "application",
@@ -239,6 +236,7 @@ const LINUX_LACKS: &[Lack] = &[
     ROUTERS,
     lack("flow", "from", ONE_PATH),
     lack("flow", "to", ONE_PATH),
+    lack("flow", "stack", "a run on a kernel has one stack"),
     lack("flow", "autotuning", "the kernel has its own autotuning"),
     lack(
         "flow",

@@ -75,6 +75,18 @@ pub fn refusal(stack: &Stack, scenario: &Scenario) -> Option<String> {
     first_refusal(stack, uses(scenario)).or_else(|| differing(stack, scenario))
 }
 
+/// Why a stack cannot run one flow of a scenario, in which others have other stacks.
+#[must_use]
+pub fn refusal_of_flow(stack: &Stack, scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let others = |used: &Use| used.owner.is_empty();
+    let mut found = Found {
+        owner: format!("flow `{}`", flow.name),
+        uses: uses(scenario).into_iter().filter(others).collect(),
+    };
+    found.flow(flow);
+    first_refusal(stack, found.uses)
+}
+
 /// Why a stack cannot use a path.
 #[must_use]
 pub fn refusal_of_path(stack: &Stack, path: &PathModel) -> Option<String> {
@@ -234,6 +246,7 @@ impl Found {
         let Flow {
             name: _,
             algorithm: _,
+            stack,
             size,
             duration,
             start,
@@ -242,6 +255,7 @@ impl Found {
             ends,
         } = flow;
         self.key(&FLOW, "algorithm", true);
+        self.key(&FLOW, "stack", stack.is_foreign());
         self.key(&FLOW, "size", size.is_some());
         self.key(&FLOW, "duration", duration.is_some());
         self.key(&FLOW, "start", *start != Instant::ZERO);

@@ -24,6 +24,13 @@ const HANDSHAKE_ACK: u32 = SYN | FIN;
 /// Its IP length: headers with timestamps.
 pub const HANDSHAKE_ACK_SIZE: u32 = 52;
 
+/// A datagram of another stack: no segment of TCP has these three flags.
+const DATAGRAM: u32 = HANDSHAKE_ACK | RETRANSMISSION;
+/// The server has sent the datagram.
+const FROM_SERVER: u32 = PSH;
+/// The datagram has stream data.
+const STREAM_DATA: u32 = CWR;
+
 /// The packet carries router feedback.
 const FEEDBACK: u32 = 128;
 
@@ -58,9 +65,21 @@ pub struct Aside {
     sacks: Store<SackBlocks>,
     riders: Store<AckSegment>,
     feedback: Store<Feedback>,
+    /// The payload of datagrams. A free slot is empty.
+    datagrams: Vec<Vec<u8>>,
+    free_datagrams: Vec<u32>,
 }
 
 impl Aside {
+    fn put_datagram(&mut self, datagram: Vec<u8>) -> u32 {
+        if let Some(place) = self.free_datagrams.pop() {
+            self.datagrams[place as usize] = datagram;
+            return place;
+        }
+        self.datagrams.push(datagram);
+        self.datagrams.len() as u32 - 1
+    }
+
     fn put_sack(&mut self, sack: SackBlocks) -> u32 {
         if sack.is_empty() {
             return NOTHING;
@@ -183,6 +202,54 @@ impl Carried {
             feedback: NOTHING,
             flags: (route.0 * NEXT_HOP) | HANDSHAKE_ACK,
         }
+    }
+
+    /// A datagram of another stack, which the host `from` (0: the client) sends.
+    pub fn datagram(
+        datagram: Vec<u8>,
+        from: usize,
+        has_data: bool,
+        sent: Instant,
+        route: Hop,
+        aside: &mut Aside,
+    ) -> Self {
+        let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+        Self {
+            offset: aside.put_datagram(datagram).into(),
+            sent,
+            amount: 0,
+            ts_val: 0,
+            ts_ecr: 0,
+            sack: NOTHING,
+            feedback: NOTHING,
+            flags: (route.0 * NEXT_HOP)
+                | DATAGRAM
+                | flag(from != 0, FROM_SERVER)
+                | flag(has_data, STREAM_DATA),
+        }
+    }
+
+    /// Whether it is a datagram of another stack.
+    #[inline]
+    pub const fn is_datagram(&self) -> bool {
+        self.flags & DATAGRAM == DATAGRAM
+    }
+
+    /// Whether it is a datagram with stream data.
+    pub const fn has_stream_data(&self) -> bool {
+        self.flags & (DATAGRAM | STREAM_DATA) == DATAGRAM | STREAM_DATA
+    }
+
+    /// The host to which a datagram goes: 0 for the client, 1 for the server.
+    pub const fn datagram_to(&self) -> usize {
+        if self.flags & FROM_SERVER == 0 { 1 } else { 0 }
+    }
+
+    /// The payload of a datagram that has arrived or was dropped.
+    pub fn take_datagram(&self, aside: &mut Aside) -> Vec<u8> {
+        let place = self.offset as u32;
+        aside.free_datagrams.push(place);
+        std::mem::take(&mut aside.datagrams[place as usize])
     }
 
     /// Marks an ACK as the third segment of a handshake, for a host that sends data too.

@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod exit;
+mod foreign;
 mod leg;
 mod pool;
 mod result;
@@ -11,6 +12,7 @@ mod tests;
 
 pub use endpoints::{Endpoints, Stock};
 pub use exit::exit_result;
+pub use foreign::{CLIENT, Foreign, Leaving};
 
 use std::collections::VecDeque;
 
@@ -74,6 +76,8 @@ pub struct FlowState<'a> {
     /// Base RTT of the path and of the flow's own access.
     pub base_rtt: Duration,
     pub endpoints: Option<Box<Endpoints>>,
+    /// Its ends if its stack is not the simulated TCP. Its timers count as those of the application.
+    pub foreign: Option<Box<Foreign>>,
     pub trace: Option<Box<FlowTrace>>,
 }
 
@@ -154,6 +158,7 @@ impl<'a> FlowState<'a> {
             application: place.start,
             base_rtt: place.base_rtt,
             endpoints: None,
+            foreign: None,
             trace: None,
         }
     }
@@ -330,6 +335,18 @@ impl<'a> FlowState<'a> {
         let base_rtt = self.base_rtt;
         if let Some(endpoints) = &mut self.endpoints {
             endpoints.note_busy(period, base_rtt);
+        }
+        if let Some(foreign) = &mut self.foreign {
+            foreign.note_busy(period, base_rtt);
+        }
+    }
+
+    /// Whether it runs and its capacity point is not known.
+    pub fn awaits_capacity(&self) -> bool {
+        match (&self.endpoints, &self.foreign) {
+            (Some(endpoints), _) => !endpoints.has_capacity(),
+            (None, Some(foreign)) => !foreign.has_capacity(),
+            (None, None) => false,
         }
     }
 

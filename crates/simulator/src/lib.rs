@@ -22,6 +22,7 @@ mod conversation;
 mod fabric;
 mod flow;
 mod flows;
+mod host;
 mod legs;
 mod look;
 mod network_look;
@@ -43,6 +44,7 @@ use units::Instant;
 
 pub use channel::{Channel, ChannelLink};
 pub use flow::exit_result;
+pub use host::{Act, Call, Departure, Ended, Facts, Host, Meter, Pair, Stacks, Transmit};
 pub use look::look;
 pub use network_look::network_look;
 
@@ -88,6 +90,8 @@ pub enum RunError {
     Cancelled,
     /// The threads could not be started.
     Threads,
+    /// A flow names a stack that the caller does not have.
+    UnknownStack,
     /// Simulated time stood still at this instant: packets pass over routes that take no time.
     Standstill(Instant),
     /// A stack of others did what it must not: one sentence.
@@ -100,6 +104,7 @@ impl std::fmt::Display for RunError {
             Self::Cancelled => f.write_str("the run was cancelled"),
             Self::Stack(sentence) => f.write_str(sentence),
             Self::Threads => f.write_str("the threads for the runs could not be started"),
+            Self::UnknownStack => f.write_str("a flow names a stack other than the simulated TCP"),
             Self::Standstill(at) => write!(
                 f,
                 "simulated time stands still at {} s: packets pass over a route whose links have \
@@ -124,15 +129,37 @@ pub struct Job {
 /// Runs `scenario` once, as run number `run`.
 ///
 /// # Errors
-/// [`RunError::Cancelled`] when `cancel` became true, and [`RunError::Standstill`].
+/// [`RunError::Cancelled`] when `cancel` became true, [`RunError::Standstill`], and
+/// [`RunError::Stack`].
 pub fn run(
     scenario: &Scenario,
     run: u32,
     options: &RunOptions,
     cancel: &AtomicBool,
 ) -> Result<RunOutput, RunError> {
+    if scenario.flows.iter().any(|flow| flow.stack.is_foreign()) {
+        return Err(RunError::Stack);
+    }
     let legs = legs::Legs::of(scenario);
     world::World::new(scenario, &legs, run, options).run(cancel)
+}
+
+/// [`run`] of a scenario in which flows may name other stacks, with what connects these. Each packet
+/// of their hosts is shown to `observe` as it leaves.
+///
+/// # Errors
+/// [`RunError::Cancelled`] when `cancel` became true, and [`RunError::Standstill`].
+pub fn run_with(
+    scenario: &Scenario,
+    run: u32,
+    options: &RunOptions,
+    cancel: &AtomicBool,
+    stacks: &dyn Stacks,
+    observe: &mut dyn FnMut(Departure),
+) -> Result<RunOutput, RunError> {
+    let legs = legs::Legs::of(scenario);
+    let world = world::World::new(scenario, &legs, run, options);
+    world.with(stacks, observe).run(cancel)
 }
 
 /// More threads per core than this gain nothing.

@@ -9,6 +9,7 @@ mod crossing;
 mod device;
 mod exchanges;
 mod feedback;
+mod foreign;
 mod lookahead;
 mod outcome;
 mod packets;
@@ -37,6 +38,7 @@ use crate::recorder::Recorder;
 use crate::routes::Hop;
 use crate::starts::Starts;
 use crate::{RunError, RunOutput};
+use foreign::ForeignStacks;
 use turns::Turns;
 
 /// How often a link asks its agenda before the loop looks whether the run was cancelled.
@@ -72,13 +74,13 @@ pub struct World<'a> {
     /// Whether hosts take no shortcuts.
     is_plain: bool,
     turns: Turns,
+    foreign: ForeignStacks<'a>,
 }
 
 impl<'a> World<'a> {
     /// Runs to the end.
     pub fn run(mut self, cancel: &AtomicBool) -> Result<RunOutput, RunError> {
-        let limit = self.scenario.duration.unwrap_or(self.scenario.time_limit);
-        let end = Instant::ZERO + limit.min(self.scenario.time_limit);
+        let end = self.end();
         if let Some(lookahead) = self.turns.lookahead {
             self.run_in_turns(lookahead, end, cancel)?;
         } else {
@@ -89,6 +91,12 @@ impl<'a> World<'a> {
             }
         }
         Ok(self.output())
+    }
+
+    /// When the run ends, whatever happens.
+    fn end(&self) -> Instant {
+        let limit = self.scenario.duration.unwrap_or(self.scenario.time_limit);
+        Instant::ZERO + limit.min(self.scenario.time_limit)
     }
 
     /// Takes all events of a side before `bound`, unless the last measured flow ends.
@@ -226,6 +234,9 @@ impl<'a> World<'a> {
     /// The same for any segment.
     #[inline(never)]
     fn any_data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
+        if carried.is_datagram() {
+            return self.datagram_arrives(flow, carried, ecn);
+        }
         let now = self.now;
         if self.recorder.has_packets() {
             self.see_data_arrive(flow, carried, ecn);
@@ -561,6 +572,8 @@ impl<'a> World<'a> {
                 Some(endpoints) => endpoints.on_drop(at, &packet.payload),
                 None => self.note_lost_datagram(packet.flow),
             }
+        } else if packet.payload.is_datagram() {
+            self.note_dropped_foreign(at, packet.flow, &packet.payload);
         }
     }
 
@@ -576,6 +589,9 @@ impl<'a> World<'a> {
         let [has_sender, has_receiver] =
             [state.sender_side, state.receiver_side].map(|of| of == side);
         if has_sender && state.application <= now {
+            if state.foreign.is_some() {
+                return self.foreign_acts(flow);
+            }
             if now >= state.stop {
                 self.finish(flow);
                 return;

@@ -19,6 +19,8 @@ pub struct Flow {
     /// Start-up and avoidance, or a monolithic congestion control. Flows share it: its canonical name
     /// takes half a kilobyte, and a scenario may have ten thousand flows.
     pub algorithm: Arc<Algorithm>,
+    /// What stands at both of its ends.
+    pub stack: FlowStack,
     /// Bytes to send; `None` for as many as it can.
     pub size: Option<Bytes>,
     /// Time for which it has data to send, from `start`; `None` until `size` is sent or the run
@@ -32,6 +34,44 @@ pub struct Flow {
     pub application: Application,
     /// Its hosts.
     pub ends: Ends,
+}
+
+/// The stack at both ends of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowStack {
+    /// The simulated TCP.
+    #[default]
+    Simulated,
+    /// The QUIC stack quinn.
+    Quinn,
+    /// The QUIC stack noq.
+    Noq,
+    /// A stack that the program gives; no word of a scenario names it.
+    #[serde(skip)]
+    Given,
+}
+
+impl FlowStack {
+    /// Every stack, in the order of [`Self::WORDS`].
+    pub const ALL: &[Self] = &[Self::Simulated, Self::Quinn, Self::Noq];
+    /// Their names.
+    pub const WORDS: &[&str] = &["simulated", "quinn", "noq"];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            named => Self::WORDS[named as usize],
+        }
+    }
+
+    /// Whether it is not the simulated TCP.
+    #[must_use]
+    pub const fn is_foreign(self) -> bool {
+        !matches!(self, Self::Simulated)
+    }
 }
 
 /// The tick of Linux with 100 Hz.
@@ -180,6 +220,7 @@ impl Flow {
         Self {
             name: algorithm.to_string(),
             algorithm,
+            stack: FlowStack::Simulated,
             size: None,
             duration: None,
             start: Instant::ZERO,

@@ -11,7 +11,7 @@ mod proxy;
 mod topology;
 mod traffic;
 
-pub use flow::{Application, Flow, FlowSettings};
+pub use flow::{Application, Flow, FlowSettings, FlowStack};
 pub use hosts::{Ends, Hosts, Place};
 pub use proxy::ProxyModel;
 pub use topology::{LinkModel, Node, Route, Step};

@@ -5,7 +5,7 @@ use units::{Bytes, Duration};
 
 use super::{keys, table};
 use crate::limits::{MAX_FLOWS, MAX_NAME, MIN_INTERVAL};
-use crate::model::FlowSettings;
+use crate::model::{FlowSettings, FlowStack};
 
 const AT: Kind = Kind::Time(Duration::ZERO, MAX_DURATION);
 const TRANSFER: Kind = Kind::Size(Bytes::new(1), MAX_SIZE);
@@ -14,6 +14,8 @@ const FIRST: &[Key] = keys! {
     "name": Kind::Text(MAX_NAME), or "the algorithm", "Name in results." everywhere;
     "algorithm": Kind::Text(u32::MAX), needed "cubic+search",
         "`avoidance+startup[:option=value,...]`, as `slowstart list algorithms` shows.";
+    "stack": Kind::Words(FlowStack::WORDS), is "simulated",
+        "What stands at both ends: the simulated TCP, or a QUIC stack.";
     "size": TRANSFER, or "unlimited", "Bytes to send.";
     "duration": Kind::SPAN, or "until the run's `duration`",
         "Time for which it has data to send, from its start.";

@@ -154,6 +154,9 @@ impl<'a> Fabric<'a> {
     pub fn discard(&mut self, mut packet: Packet<Carried>) {
         let _ = packet.payload.detach(&mut self.aside);
         let _ = packet.payload.take_carried(&mut self.aside);
+        if packet.payload.is_datagram() {
+            let _ = packet.payload.take_datagram(&mut self.aside);
+        }
         if packet.payload.is_ack() {
             let _ = packet.payload.into_ack(&mut self.aside);
         }

@@ -41,6 +41,7 @@ impl FlowState<'_> {
             flow: self.index,
             name: self.config.name.clone(),
             algorithm: self.config.algorithm.name().to_owned(),
+            stack: None,
             start_s: start.as_secs_f64(),
             bytes_acked: stats.bytes_acked,
             completed: finished.is_some(),

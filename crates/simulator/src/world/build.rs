@@ -6,6 +6,7 @@ use network::Streams;
 use scenario::{Application, Direction, Ends, Scenario, Traffic, TrafficKind};
 use units::Instant;
 
+use super::foreign::ForeignStacks;
 use super::turns::Turns;
 use super::{World, background};
 use crate::agenda::{Agendas, Part};
@@ -53,6 +54,7 @@ impl<'a> World<'a> {
             now: Instant::ZERO,
             is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
+            foreign: ForeignStacks::default(),
         };
         world.place_added();
         if world.fabric.has_cloud() {

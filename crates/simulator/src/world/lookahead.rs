@@ -31,6 +31,8 @@ pub(super) enum Tie {
     /// Packets arrive at once, or the link shares state with the other direction (Wi-Fi, the radio
     /// of a phone that sleeps).
     Delay,
+    /// A flow of another stack has hosts on both sides.
+    Stacks,
     /// A turn would have few packets.
     Slowness,
 }
@@ -92,6 +94,14 @@ impl World<'_> {
     pub(super) fn crossing(&self, wanted: EventLoop) -> Result<Crossing, Tie> {
         if let Some(tie) = tie_of(&self.scenario.path) {
             return Err(tie);
+        }
+        if self
+            .scenario
+            .flows
+            .iter()
+            .any(|flow| flow.stack.is_foreign())
+        {
+            return Err(Tie::Stacks);
         }
         let links = self.fabric.links();
         let delay = |link: u32| links[link as usize].link.shortest_delay();
@@ -201,6 +211,7 @@ mod tests {
             Tie::Ends => format!("{PATH}{HOSTS}{FLOW}{FLOW}to = 'clients'\n"),
             Tie::Readings => format!("{PATH}aqm = 'codel'\nrouter_support = 'xcp'\n{FLOW}"),
             Tie::Delay => format!("[path]\npreset = 'wifi-strong'\n{FLOW}"),
+            Tie::Stacks => format!("{PATH}{FLOW}stack = 'quinn'\n"),
             Tie::Slowness => format!("[path]\nrate = '1 Mbit/s'\nrtt = '100 ms'\n{FLOW}"),
         }
     }
@@ -214,6 +225,7 @@ mod tests {
             Tie::Ends,
             Tie::Readings,
             Tie::Delay,
+            Tie::Stacks,
             Tie::Slowness,
         ];
         for reason in all {

@@ -29,10 +29,7 @@ impl World<'_> {
                 return false;
             }
             state.note_busy(period);
-            state
-                .endpoints
-                .as_ref()
-                .is_some_and(|endpoints| !endpoints.has_capacity())
+            state.awaits_capacity()
         });
     }
 
@@ -73,6 +70,7 @@ impl World<'_> {
                 self.finish(flow);
             }
         }
+        self.finish_foreign();
         let traffic = self.finish_traffic();
         let path = &self.scenario.path.name;
         let mut traces = self.recorder.is_traced().then(|| Traces {

@@ -19,6 +19,10 @@ impl World<'_> {
             let state = &mut self.flows.measured[flow as usize];
             turns.place_ends(state);
             state.component = Some(component);
+            if state.config.stack.is_foreign() {
+                self.connect_foreign(flow);
+                continue;
+            }
             let memory = self.memories.entry(state.acks).or_default();
             let (traced, is_plain) = (self.recorder.is_traced(), self.is_plain);
             state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);

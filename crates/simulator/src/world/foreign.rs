@@ -1,0 +1,211 @@
+//! Flows of stacks other than the simulated TCP.
+//!
+//! A packet that arrives makes its flow act at the same instant: the calendar has flows behind
+//! links, so each flow acts after all arrivals of the instant. The hosts of a flow that is over still
+//! answer packets, and their timers expire, until the run ends.
+
+use measure::FlowResult;
+use network::{Ecn, Packet};
+use units::Instant;
+
+use super::World;
+use crate::carried::Carried;
+use crate::fabric::FORWARD;
+use crate::flow::{CLIENT, FlowState, Foreign, Leaving};
+use crate::host::{Call, Departure, HEADERS, Stacks};
+
+/// The stacks of a run other than the simulated TCP.
+#[derive(Default)]
+pub(super) struct ForeignStacks<'a> {
+    stacks: Option<&'a dyn Stacks>,
+    observe: Option<&'a mut dyn FnMut(Departure)>,
+}
+
+impl<'a> World<'a> {
+    /// The same run with stacks for the flows that name one; each packet of their hosts is shown to
+    /// `observe`.
+    pub fn with(mut self, stacks: &'a dyn Stacks, observe: &'a mut dyn FnMut(Departure)) -> Self {
+        self.foreign = ForeignStacks {
+            stacks: Some(stacks),
+            observe: Some(observe),
+        };
+        self
+    }
+
+    /// Connects a measured flow that starts now, if it is one of another stack.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn connect_foreign(&mut self, flow: u32) {
+        let now = self.now;
+        let Some(stacks) = self.foreign.stacks else {
+            return;
+        };
+        let state = &mut self.flows.measured[flow as usize];
+        let pair = stacks.connect(&Call {
+            now,
+            flow,
+            config: state.config,
+            streams: &self.streams,
+            seed: self.seed,
+            traced: self.recorder.is_traced(),
+        });
+        state.foreign = Some(Box::new(Foreign::new(pair, now, state.config.size)));
+        self.recorder.await_capacity(flow);
+        self.awaken(flow);
+    }
+
+    /// Lets a flow act at this instant.
+    fn awaken(&mut self, flow: u32) {
+        self.flows.get_mut(flow).application = self.now;
+        self.keep_sender(flow);
+    }
+
+    /// A datagram arrives at its host.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn datagram_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
+        let now = self.now;
+        let datagram = carried.take_datagram(self.fabric.aside());
+        if now >= self.end() {
+            return;
+        }
+        let Some(foreign) = &mut self.flows.get_mut(flow).foreign else {
+            return;
+        };
+        let latency = now.saturating_since(carried.sent);
+        let latency = carried.has_stream_data().then_some(latency);
+        foreign.receive(now, carried.datagram_to(), ecn, latency, &datagram);
+        self.awaken(flow);
+    }
+
+    /// The network dropped a datagram.
+    pub(super) fn note_dropped_foreign(&mut self, at: Instant, flow: u32, carried: &Carried) {
+        if carried.has_stream_data()
+            && let Some(foreign) = &mut self.flows.get_mut(flow).foreign
+        {
+            foreign.on_drop(at);
+        }
+    }
+
+    /// Lets the hosts and the application of a flow act, and the hosts transmit.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn foreign_acts(&mut self, flow: u32) {
+        let now = self.now;
+        let is_past = now >= self.end();
+        let state = self.flows.get_mut(flow);
+        state.application = Instant::MAX;
+        if let Some(foreign) = state.foreign.as_deref_mut().filter(|_| !is_past) {
+            foreign.act(now, state.config);
+            while let Some(leaving) = self.poll_foreign(flow) {
+                self.offer_datagram(flow, leaving);
+            }
+            self.note_foreign_end(flow);
+        }
+        let state = self.flows.get_mut(flow);
+        if let Some(foreign) = state.foreign.as_deref_mut().filter(|_| !is_past) {
+            state.application = foreign.deadline().max(now);
+        }
+        let (side, deadline) = (state.sender_side, state.application);
+        self.schedule(flow, side, deadline);
+    }
+
+    fn poll_foreign(&mut self, flow: u32) -> Option<Leaving> {
+        let now = self.now;
+        let foreign = self.flows.get_mut(flow).foreign.as_deref_mut()?;
+        foreign.poll_transmit(now)
+    }
+
+    fn offer_datagram(&mut self, flow: u32, leaving: Leaving) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        let is_forward = leaving.from == CLIENT;
+        let route = if is_forward { state.data } else { state.acks };
+        let ecn = if state.config.ecn {
+            leaving.transmit.ecn
+        } else {
+            Ecn::NotEct
+        };
+        let size = leaving.transmit.datagram.len() as u32 + HEADERS;
+        if let Some(observe) = &mut self.foreign.observe {
+            observe(Departure {
+                now,
+                flow,
+                is_forward,
+                size,
+            });
+        }
+        let payload = Carried::datagram(
+            leaving.transmit.datagram,
+            leaving.from,
+            leaving.has_data,
+            now,
+            route,
+            self.fabric.aside(),
+        );
+        self.offer(Packet {
+            size,
+            flow,
+            ecn,
+            payload,
+        });
+    }
+
+    /// Counts a flow that has ended, once.
+    fn note_foreign_end(&mut self, flow: u32) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        let foreign = state.foreign.as_deref_mut();
+        if !foreign.is_some_and(|foreign| foreign.take_end(now)) {
+            return;
+        }
+        self.note_last_busy_period(flow);
+        self.unfinished -= 1;
+    }
+
+    /// The last busy period of the bottleneck may be the capacity point of a flow.
+    fn note_last_busy_period(&mut self, flow: u32) {
+        let now = self.now;
+        self.fabric.link(FORWARD).advance(now);
+        self.note_busy_periods();
+        let link = &self.fabric.links()[FORWARD as usize].link;
+        let state = &mut self.flows.measured[flow as usize];
+        if let Some(period) = link.last_busy_period(now)
+            && self.fabric.takes_path(state.data)
+        {
+            state.note_busy(period);
+        }
+    }
+
+    /// The results of the flows of other stacks at the end of the run.
+    pub(super) fn finish_foreign(&mut self) {
+        let Some(stacks) = self.foreign.stacks else {
+            return;
+        };
+        for flow in 0..self.flows.measured.len() as u32 {
+            let state = &self.flows.measured[flow as usize];
+            let config = state.config;
+            if !config.stack.is_foreign() {
+                continue;
+            }
+            let unopened = unopened(state, stacks);
+            if state.foreign.is_none() {
+                self.flows.results[flow as usize] = Some(unopened);
+                continue;
+            }
+            self.note_last_busy_period(flow);
+            let state = &mut self.flows.measured[flow as usize];
+            if let Some(foreign) = &mut state.foreign {
+                let (result, trace) = foreign.end(self.now, config, unopened);
+                state.trace = trace.map(Box::new);
+                self.flows.results[flow as usize] = Some(result);
+            }
+        }
+    }
+}
+
+fn unopened(state: &FlowState<'_>, stacks: &dyn Stacks) -> FlowResult {
+    let mut result = state.unstarted();
+    stacks.label(state.config, &mut result);
+    result
+}
