@@ -127,7 +127,7 @@ fn what_a_stack_does_not_support_is_refused() {
     assert!(both.to_string().contains("names its stack"), "{both}");
     let (options, cancel) = (RunOptions::default(), AtomicBool::new(false));
     let alone = simulator::run(&own, 0, &options, &cancel);
-    assert_eq!(alone.map(|_| ()), Err(RunError::Stack));
+    assert_eq!(alone.map(|_| ()), Err(RunError::UnknownStack));
 }
 
 /// The table in `docs/guides/quic-stacks.md`: shares of the example scenario over ten seeds.

@@ -138,7 +138,7 @@ pub fn run(
     cancel: &AtomicBool,
 ) -> Result<RunOutput, RunError> {
     if scenario.flows.iter().any(|flow| flow.stack.is_foreign()) {
-        return Err(RunError::Stack);
+        return Err(RunError::UnknownStack);
     }
     let legs = legs::Legs::of(scenario);
     world::World::new(scenario, &legs, run, options).run(cancel)
