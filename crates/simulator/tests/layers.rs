@@ -166,7 +166,14 @@ const NO_STD: &[&str] = &[
 /// Crates that make system calls without a safe wrapper, load a shared object or export functions by
 /// name, and give a reason for each `unsafe`. The others forbid `unsafe`, apart from the code that
 /// PyO3's macros generate in `python`.
-const UNSAFE: &[&str] = &["capi", "emulator", "explorable", "kernel-stack", "stack-host", "vm"];
+const UNSAFE: &[&str] = &[
+    "capi",
+    "emulator",
+    "explorable",
+    "kernel-stack",
+    "stack-host",
+    "vm",
+];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
