@@ -105,7 +105,7 @@ pub(crate) fn described(program: &Program, identity: Identity) -> Result<&'stati
         own: Box::leak(own.into_boxed_slice()),
         kind: measure::Stack::Other(Name::new(name)),
         flows: FlowStack::Given,
-        source: Source::Foreign(Box::leak(Box::new(program.clone()))),
+        source: Source::Foreign(Box::leak(Box::new(program.clone())), connect),
     })))
 }
 

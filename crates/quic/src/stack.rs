@@ -8,16 +8,20 @@ use units::Instant;
 use crate::dial::{Dial, Own};
 use crate::observer::Observer;
 use crate::program::Program;
-use crate::{foreign, noq, quinn};
+use crate::{noq, quinn};
 
 /// Where a stack is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     /// In this program.
     BuiltIn(fn(Instant, &Dial<'_>, &Observer) -> [Box<dyn Host>; 2]),
-    /// In a program of others.
-    Foreign(&'static Program),
+    /// In a program of others, and what connects to it.
+    Foreign(&'static Program, Reach),
 }
+
+/// Connects both endpoints in a program of others.
+pub(crate) type Reach =
+    fn(&'static Program, Instant, &Dial<'_>, &Observer) -> [Box<dyn Host>; 2];
 
 /// A QUIC stack.
 #[derive(Clone, Copy, Debug)]
@@ -110,14 +114,14 @@ impl Stack {
     ) -> [Box<dyn Host>; 2] {
         match self.source {
             Source::BuiltIn(connect) => connect(now, dial, observer),
-            Source::Foreign(program) => foreign::connect(program, now, dial, observer),
+            Source::Foreign(program, connect) => connect(program, now, dial, observer),
         }
     }
 
     /// Whether it is a program of others, which runs its own controllers only.
     #[must_use]
     pub const fn is_foreign(&self) -> bool {
-        matches!(self.source, Source::Foreign(_))
+        matches!(self.source, Source::Foreign(..))
     }
 
     /// The stack of a flow; `None` for the simulated TCP.

@@ -144,7 +144,7 @@ def _list(
         topics = [Topic.ALGORITHMS.value]
     found = {each: listing.CATALOGUE[each]() for each in topics}
     if since is not None:
-        found["algorithms"] = listing.since(found["algorithms"], since)
+        found["algorithms"] = [dict(each) for each in listing.since(found["algorithms"], since)]
     if as_json:
         _print_json(json.dumps({"format": 1, "version": __version__, **found}, indent=2))
     else:
@@ -396,7 +396,8 @@ def _undecodable(arguments: Sequence[str]) -> str | None:
 def _run(arguments: Sequence[str]) -> object:
     # Typer imports Pydantic to read arguments, which takes as long as the rest of `list`.
     if len(arguments) == 1 and arguments[0] == "list":
-        return _list()
+        _list()
+        return None
     return program(arguments)(args=list(arguments), prog_name="slowstart", standalone_mode=False)
 
 

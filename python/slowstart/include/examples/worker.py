@@ -151,8 +151,8 @@ class Endpoint:
         """The answer to a request: deadline, state and datagrams."""
         datagrams = self.transmit(now)
         flags = self.established | self.finished << 1
-        state = (self.received, self.sent, self.lost, self.timeouts, self.acked, self.window)
-        state += (self.threshold, self.in_flight(), self.rtt)
+        counters = (self.received, self.sent, self.lost, self.timeouts, self.acked)
+        state = (*counters, self.window, self.threshold, self.in_flight(), self.rtt)
         self.rtt = NONE
         head = struct.pack("<BQB9QHI", 3, self.deadline, flags, *state, 0, len(datagrams))
         return head + b"".join(struct.pack("<BI", 0, len(each)) + each for each in datagrams)

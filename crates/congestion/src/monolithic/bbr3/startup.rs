@@ -4,7 +4,7 @@ use units::Rate;
 
 use super::model::Sample;
 use super::{Bbr3, State, UNIT};
-use crate::{Ack, ExitReason, Phase, SlowStartExit};
+use crate::{Ack, CongestionControl, ExitReason, Phase, SlowStartExit};
 
 /// Growth by less than a quarter does not count (`CheckFullBWReached`).
 const FULL_BW_THRESH: u64 = 125;
@@ -110,7 +110,7 @@ impl Bbr3 {
         if self.exit.is_none() {
             self.exit = Some(SlowStartExit {
                 at: ack.now,
-                cwnd: self.smss * self.cwnd.segments(self.smss),
+                cwnd: self.window().cwnd,
                 reason,
             });
         }
