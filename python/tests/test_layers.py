@@ -21,7 +21,8 @@ FLOORS = (
     ("planning", "busy", "store.shipped", "store.exports", "store.archive", "store.runs"),
     # Figures, words and pages.
     ("figures.canvas", "plots"),
-    ("figures.exchanges", "figures.networks", "figures.topology"),
+    ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
+    ("report.pairs", "report.table_files"),
     ("report.page", "report.exits", "look"),
     ("report.artifacts",),
     ("report.redraw",),
@@ -58,7 +59,7 @@ FLOORS = (
     ("studies",),
     # Sweeps.
     ("sweeps.expressions",),
-    ("sweeps.axes",),
+    ("sweeps.axes", "sweeps.against"),
     ("sweeps.definition", "sweeps.plan"),
     ("sweeps.execute",),
     ("sweeps.cluster",),

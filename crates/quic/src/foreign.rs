@@ -218,7 +218,10 @@ impl Proxy {
         match checked {
             Ok(mut turn) => {
                 self.observe(now, &turn.report);
-                self.transmits = std::mem::take(&mut turn.transmits).into_iter();
+                // What an answer before this one left has not gone yet.
+                let mut transmits: Vec<_> = self.transmits.by_ref().collect();
+                transmits.append(&mut turn.transmits);
+                self.transmits = transmits.into_iter();
                 self.turn = turn;
             }
             Err(what) => {
