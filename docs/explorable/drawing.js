@@ -167,7 +167,7 @@ const Drawing = (() => {
     for (let time = 0; time <= end; time += along) {
       line(context, x(time), height - bottom, x(time), height - bottom + 4);
       const text = String(Number(time.toPrecision(6)));
-      if (x(time) < width - 40) context.fillText(text, x(time), height - bottom + 7);
+      if (x(time) < width - right - 60) context.fillText(text, x(time), height - bottom + 7);
     }
     context.textAlign = "right";
     context.fillText("time, s", width - right, height - bottom + 7);
