@@ -20,8 +20,7 @@ pub(crate) enum Source {
 }
 
 /// Connects both endpoints in a program of others.
-pub(crate) type Reach =
-    fn(&'static Program, Instant, &Dial<'_>, &Observer) -> [Box<dyn Host>; 2];
+pub(crate) type Reach = fn(&'static Program, Instant, &Dial<'_>, &Observer) -> [Box<dyn Host>; 2];
 
 /// A QUIC stack.
 #[derive(Clone, Copy, Debug)]
