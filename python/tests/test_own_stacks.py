@@ -124,7 +124,9 @@ def test_a_stack_that_fails_in_a_run_ends_it(
     """Exit status 1, and a sentence with the stack, the end and the time."""
     text = (EXAMPLES / "worker.py").read_text()
     worker = tmp_path / "worker.py"
-    worker.write_text(text.replace("self.finished = self", "raise SystemExit(4)\n            _ = self"))
+    worker.write_text(
+        text.replace("self.finished = self", "raise SystemExit(4)\n            _ = self")
+    )
     given = f"worker: {sys.executable} {worker}"
     assert invoke(["compare", "wired", "-a", "own", "--stack", given, "--size", "50 kB"]) == 1
     error = capsys.readouterr().err
