@@ -54,6 +54,22 @@ def bic() -> None:
     s.file.write()
 
 
+def slow_start_after_a_timeout(s: Sender, flight: int, service: int, until: int) -> None:
+    """A timeout after two ACKs of the first flight, and slow start to avoidance over a link."""
+    s.send(0, flight)
+    s.ack(100_000, 2, rtt=100_000)
+    s.timeout(400_000)
+    s.resend(400_000, 1)
+    s.ack(500_000, 3, rtt=100_000)
+    s.resend(500_000, 2)
+    s.ack(600_000, flight, rtt=100_000)
+    link = Link(service, 100_000, 1)
+    link.free = 600_000
+    link.run(s, until)
+    assert s.state() == "avoidance", s.state()
+    s.file.write()
+
+
 def cuback() -> None:
     source = "draft-kazuho-ccwg-cuback-00, section 3"
     # The tables of appendix B.
@@ -84,18 +100,7 @@ def cuback() -> None:
 
     s = connection("cuback-timeout", "Slow start after a timeout ends at the threshold: a curve without an event",
                    source, "draft", Cuback(), "cuback", 40)
-    s.send(0, 40)
-    s.ack(100_000, 2, rtt=100_000)
-    s.timeout(400_000)
-    s.resend(400_000, 1)
-    s.ack(500_000, 3, rtt=100_000)
-    s.resend(500_000, 2)
-    s.ack(600_000, 40, rtt=100_000)
-    link = Link(700, 100_000, 1)
-    link.free = 600_000
-    link.run(s, 1_500_000)
-    assert s.state() == "avoidance", s.state()
-    s.file.write()
+    slow_start_after_a_timeout(s, 40, 700, 1_500_000)
 
 
 def westwood() -> None:
@@ -170,18 +175,7 @@ def illinois() -> None:
 
     s = connection("illinois-timeout", "A timeout forgets the delays; below 15 segments it is Reno",
                    source, "linux", Illinois(), "illinois", 10)
-    s.send(0, 10)
-    s.ack(100_000, 2, rtt=100_000)
-    s.timeout(400_000)
-    s.resend(400_000, 1)
-    s.ack(500_000, 3, rtt=100_000)
-    s.resend(500_000, 2)
-    s.ack(600_000, 10, rtt=100_000)
-    link = Link(4000, 100_000, 1)
-    link.free = 600_000
-    link.run(s, 2_000_000)
-    assert s.state() == "avoidance", s.state()
-    s.file.write()
+    slow_start_after_a_timeout(s, 10, 4000, 2_000_000)
 
 
 def fast() -> None:

@@ -12,7 +12,7 @@ mod random;
 use std::path::Path;
 
 use conformance::{Answer, Driver, Vector, files_in, parse, run};
-use congestion::{Algorithm, BuildContext};
+use congestion::{Algorithm, BuildContext, CongestionControl, SlowStartExit};
 use units::Instant;
 
 use crate::core::{Compiled, CoreSubject};
@@ -67,31 +67,36 @@ fn the_core_answers_the_vectors() {
     }
 }
 
+/// The answers of a compiled program to a vector are those of the simulator, whose exit is returned.
+fn answers_as_the_simulator(core: &Compiled, vector: &Vector) -> Option<SlowStartExit> {
+    let header = &vector.header;
+    let description = core::in_percent(&header.algorithm);
+    let mut ours = Algorithm::parse(&description)
+        .expect("known")
+        .build(BuildContext {
+            now: Instant::ZERO,
+            smss: header.smss,
+            initial_window: header.initial_window,
+            seed: 1,
+            handshake_rtt: None,
+        });
+    let expected = answers(vector, &mut ours);
+    let actual = answers(vector, &mut CoreSubject::new(core, header));
+    for (timed, (expected, actual)) in vector.timeline.iter().zip(expected.iter().zip(&actual)) {
+        assert_eq!(
+            expected, actual,
+            "{}:{}: {}",
+            vector.file, timed.line, timed.text
+        );
+    }
+    ours.slow_start_exit()
+}
+
 #[test]
 fn the_core_answers_the_vectors_as_the_simulator_does() {
     let Some(core) = Compiled::new() else { return };
     for vector in vectors() {
-        let header = &vector.header;
-        let description = core::in_percent(&header.algorithm);
-        let mut ours = Algorithm::parse(&description)
-            .expect("known")
-            .build(BuildContext {
-                now: Instant::ZERO,
-                smss: header.smss,
-                initial_window: header.initial_window,
-                seed: 1,
-                handshake_rtt: None,
-            });
-        let expected = answers(&vector, &mut ours);
-        let actual = answers(&vector, &mut CoreSubject::new(&core, header));
-        for (timed, (expected, actual)) in vector.timeline.iter().zip(expected.iter().zip(&actual))
-        {
-            assert_eq!(
-                expected, actual,
-                "{}:{}: {}",
-                vector.file, timed.line, timed.text
-            );
-        }
+        answers_as_the_simulator(&core, &vector);
     }
 }
 
