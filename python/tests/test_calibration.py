@@ -353,10 +353,10 @@ def test_a_changed_band_has_its_reason_in_the_changelog() -> None:
     root = Path(__file__).parents[2]
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     section = text.partition("### Claims whose measure or band changed")[2].partition("\n##")[0]
-    reasons = {
-        entry.partition("`")[0]: re.findall("`([^`]+)`", entry.partition("`")[2])
-        for entry in section.split("\n- `")[1:]
-    }
+    reasons: dict[str, list[str]] = {}
+    for entry in section.split("\n- `")[1:]:
+        name, _, rest = entry.partition("`")
+        reasons.setdefault(name, []).extend(re.findall("`([^`]+)`", rest))
 
     def git(*words: str) -> str:
         done = subprocess.run(

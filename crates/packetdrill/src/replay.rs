@@ -27,6 +27,9 @@ const EQUAL: &[&str] = &[
 const NEAR: &[(&str, i64)] = &[("tcpi_rtt", 4_000), ("tcpi_rto", 9_000)];
 /// Times of packets may differ by this.
 const TOLERANCE: Duration = Duration::from_millis(14);
+/// The events of a stream are 0.1 ms apart and more, and its pauses end near timers. A host that takes
+/// this long for one event may change the order of both.
+const PUNCTUAL: Duration = Duration::from_millis(2);
 /// The stack is watched for this long after the last event.
 const AFTERWARDS: Duration = Duration::from_millis(100);
 
@@ -37,6 +40,8 @@ pub struct Step {
     pub sent: Vec<Sent>,
     /// At once after the event.
     pub info: Info,
+    /// From the event's time to the moment when the stack had taken it and told its state.
+    pub late: Duration,
 }
 
 /// Feeds `script` to `stack`, whatever that sends, and records it.
@@ -71,6 +76,7 @@ pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, Strin
         let mut step = Step {
             sent: Vec::new(),
             info: stack.info()?,
+            late: stack.now().saturating_since(last),
         };
         file_under(Some(&mut step), &mut sent);
         steps.push(step);
@@ -78,6 +84,12 @@ pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, Strin
     stack.wait(last + AFTERWARDS, false, &mut sent)?;
     file_under(steps.last_mut(), &mut sent);
     Ok(steps)
+}
+
+/// Whether the host was in time for every event. If not, a difference says nothing about the stack.
+#[must_use]
+pub fn is_punctual(steps: &[Step]) -> bool {
+    steps.iter().all(|step| step.late <= PUNCTUAL)
 }
 
 /// The timestamps of a stack, which the peer echoes in place of the simulation's.
@@ -303,6 +315,16 @@ fn call_text(call: &Call) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_late_event_makes_a_run_late() {
+        let step = |late| Step {
+            late: Duration::from_micros(late),
+            ..Step::default()
+        };
+        assert!(is_punctual(&[step(0), step(2_000)]));
+        assert!(!is_punctual(&[step(0), step(2_001), step(0)]));
+    }
 
     #[test]
     fn an_echo_is_that_of_the_nearest_packet() {

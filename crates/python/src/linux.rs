@@ -304,39 +304,65 @@ fn record_both(script: &Script) -> PyResult<(Vec<Step>, Vec<Step>)> {
     Ok((ours, theirs))
 }
 
-/// A difference that a second run of the kernel confirms. The first run of a busy host may be late.
-fn confirmed(script: &Script) -> PyResult<Option<(usize, String, Vec<Step>)>> {
-    for _ in 0..2 {
+/// A stream differs if this many runs in which the host was in time differ from the simulation.
+const DIFFERING: usize = 3;
+/// How often the kernel runs a stream at most.
+const STREAM_RUNS: usize = 12;
+
+/// What the runs of one stream on the kernel say.
+enum Verdict {
+    /// One run was identical with the simulation.
+    Identical,
+    /// The event, the difference, and what the kernel did in the last run.
+    Differs(usize, String, Vec<Step>),
+    /// The host was late in so many runs that none of the others decides.
+    NotJudged,
+}
+
+/// Runs `script` on the kernel until a run is identical, or enough differ.
+fn judge(script: &Script) -> PyResult<Verdict> {
+    let mut differing = 0;
+    for _ in 0..STREAM_RUNS {
         let (ours, theirs) = record_both(script)?;
-        if replay::compare(&ours, &theirs).is_none() {
-            return Ok(None);
+        let Some((at, difference)) = replay::compare(&ours, &theirs) else {
+            return Ok(Verdict::Identical);
+        };
+        differing += usize::from(replay::is_punctual(&theirs));
+        if differing == DIFFERING {
+            return Ok(Verdict::Differs(at, difference, theirs));
         }
     }
-    let (ours, theirs) = record_both(script)?;
-    let difference = replay::compare(&ours, &theirs);
-    Ok(difference.map(|(at, text)| (at, text, theirs)))
+    Ok(Verdict::NotJudged)
 }
 
 /// Compares the simulated TCP with the kernel over the random stream of `profile` and `seed`. With
-/// `shrinks`, the result has the shortest script that still differs. Returns a JSON object.
+/// `shrinks`, the result has the shortest script that still differs. Returns a JSON object whose
+/// `identical` is null if the host was late too often.
 #[pyfunction]
 pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -> PyResult<String> {
     py.detach(|| {
         let script = stream::stream(profile, seed, kernel_stack::tick()).map_err(errors::input)?;
-        let found = confirmed(&script)?;
+        let verdict = judge(&script)?;
         let mut report = json!({
             "profile": profile,
             "seed": seed,
             "events": script.events.len(),
-            "identical": found.is_none(),
+            "identical": match verdict {
+                Verdict::Identical => Some(true),
+                Verdict::Differs(..) => Some(false),
+                Verdict::NotJudged => None,
+            },
         });
-        if let Some((at, difference, steps)) = found {
+        if let Verdict::Differs(at, difference, steps) = verdict {
             report["event"] = json!(at);
             report["difference"] = json!(difference);
             let mut shortest = (script.clone(), steps);
             if shrinks {
                 let short = replay::shrink(&script, at, SHRINKINGS, |shorter| {
-                    Some(confirmed(shorter).ok()??.0)
+                    match judge(shorter) {
+                        Ok(Verdict::Differs(at, ..)) => Some(at),
+                        _ => None,
+                    }
                 });
                 let (_, steps) = record_both(&short)?;
                 shortest = (short, steps);

@@ -17,6 +17,8 @@ from slowstart.report.progress import Meter
 def validate(streams: int, *, seed: int, output: str | None, as_json: bool, quiet: bool) -> int:
     """Compares ``streams`` streams of each profile; returns 1 if one differs.
 
+    A stream on whose runs the host was late has no verdict: its ``identical`` is ``None``.
+
     Raises:
         InputError: This user may not create network namespaces.
     """
@@ -41,13 +43,13 @@ def validate(streams: int, *, seed: int, output: str | None, as_json: bool, quie
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
         _show(profiles, found)
-    return int(any(not report["identical"] for report in found))
+    return int(any(report["identical"] is False for report in found))
 
 
 def _keep(folder: Path, found: list[dict[str, Any]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for report in found:
-        if not report["identical"]:
+        if report["identical"] is False:
             path = folder / f"{report['profile']}-{report['seed']}.pkt"
             head = f"// Linux {platform.release()}. {report['difference']}\n"
             path.write_text(head + report["script"], encoding="utf-8")
@@ -59,8 +61,11 @@ def _show(profiles: list[str], found: list[dict[str, Any]]) -> None:
     write(f"{'profile':<12}{'streams':>8}{'identical':>11}{'events':>8}\n")
     for profile in [*profiles, "all"]:
         rows = [row for row in found if profile in (row["profile"], "all")]
-        same = sum(row["identical"] for row in rows)
+        same = sum(row["identical"] is True for row in rows)
         write(f"{profile:<12}{len(rows):>8}{same:>11}{sum(row['events'] for row in rows):>8}\n")
     for row in found:
-        if not row["identical"]:
-            write(f"{row['profile']}-{row['seed']}, event {row['event']}: {row['difference']}\n")
+        name = f"{row['profile']}-{row['seed']}"
+        if row["identical"] is None:
+            write(f"{name}: not judged, because this host was late for its events in nearly all runs\n")
+        elif not row["identical"]:
+            write(f"{name}, event {row['event']}: {row['difference']}\n")
