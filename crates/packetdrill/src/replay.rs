@@ -40,7 +40,9 @@ pub struct Step {
     pub sent: Vec<Sent>,
     /// At once after the event.
     pub info: Info,
-    /// From the event's time to the moment when the stack had taken it and told its state.
+    /// Between these two moments the stack took the event.
+    pub taken: (Duration, Duration),
+    /// From the time in the script to the moment when the stack had told its state.
     pub late: Duration,
 }
 
@@ -61,6 +63,7 @@ pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, Strin
         stack.wait(last, false, &mut sent)?;
         stamps.note(&sent);
         file_under(steps.last_mut(), &mut sent);
+        let begin = stack.now() - Instant::ZERO;
         match &event.action {
             Action::Inject(packet) => stack.inject(&stamps.translated(packet))?,
             Action::Call(call, Outcome::Value(value)) => {
@@ -71,11 +74,13 @@ pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, Strin
             _ => return Err("a stream has packets and calls alone".into()),
         }
         let now = stack.now();
+        let taken = (begin, now - Instant::ZERO);
         stack.wait(now, false, &mut sent)?;
         stamps.note(&sent);
         let mut step = Step {
             sent: Vec::new(),
             info: stack.info()?,
+            taken,
             late: stack.now().saturating_since(last),
         };
         file_under(Some(&mut step), &mut sent);
@@ -90,6 +95,23 @@ pub fn replay(script: &Script, stack: &mut dyn Stack) -> Result<Vec<Step>, Strin
 #[must_use]
 pub fn is_punctual(steps: &[Step]) -> bool {
     steps.iter().all(|step| step.late <= PUNCTUAL)
+}
+
+/// `script` with its events at the moments in `steps` at which a stack took them: the earliest and
+/// the latest possible ones. A host feeds no kernel to the microsecond, and where TCP compares two
+/// times, microseconds may decide.
+#[must_use]
+pub fn as_taken(script: &Script, steps: &[Step]) -> [Script; 2] {
+    let earliest: fn(&Step) -> Duration = |step| step.taken.0;
+    [earliest, |step| step.taken.1].map(|moment| {
+        let mut taken = script.clone();
+        for (event, step) in taken.events.iter_mut().zip(steps) {
+            if let When::Absolute(at, _) = &mut event.when {
+                *at = moment(step);
+            }
+        }
+        taken
+    })
 }
 
 /// The timestamps of a stack, which the peer echoes in place of the simulation's.
