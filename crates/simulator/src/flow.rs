@@ -6,6 +6,7 @@ mod foreign;
 mod leg;
 mod pool;
 mod result;
+mod schedule;
 mod startup;
 #[cfg(test)]
 mod tests;
@@ -27,58 +28,96 @@ use workload::Side as Party;
 use crate::agenda::{LEFT, Side};
 use crate::connection::Member;
 use crate::conversation::Conversation;
+use crate::fabric::Way;
 use crate::routes::Hop;
 use crate::traffic::Totals;
 
 pub use leg::Arrived;
 pub use pool::Pool;
 
-/// A flow before, during and after its transfer.
-#[derive(Debug)]
-pub struct FlowState<'a> {
+/// What is fixed of a flow: its configuration, routes and schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Placement<'a> {
     pub config: &'a Flow,
-    index: u32,
+    /// Its number in results.
+    pub index: u32,
     /// The route of its data.
     pub data: Hop,
     /// The route of its ACKs.
     pub acks: Hop,
     /// The source of a flow of background traffic.
     pub source: u32,
+    /// Whether its data takes the path's reverse direction.
+    pub reverse: bool,
+    /// When its SYN leaves.
+    pub start: Instant,
+    pub size: Option<Bytes>,
+    /// When its application stops, even with unsent data.
+    pub stop: Instant,
+    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
+    pub smss: u16,
+    /// One-way delay of its own access.
+    pub extra_delay: Duration,
+    /// Propagation there and back on its route, with all access delays.
+    pub base_rtt: Duration,
+}
+
+impl<'a> Placement<'a> {
+    /// A flow that starts at `start`, and ends when its sender has closed.
+    pub fn new(config: &'a Flow, way: Way, start: Instant) -> Self {
+        Self {
+            config,
+            index: 0,
+            data: way.data,
+            acks: way.acks,
+            source: 0,
+            reverse: false,
+            start,
+            size: None,
+            stop: Instant::MAX,
+            smss: u16::try_from(config.mss.get()).unwrap_or(u16::MAX),
+            extra_delay: Duration::ZERO,
+            base_rtt: way.base_rtt,
+        }
+    }
+
+    /// With segments of `smss` bytes, if the connection has its own.
+    #[must_use]
+    pub fn with_smss(self, smss: Option<u32>) -> Self {
+        let own = smss.map(|smss| u16::try_from(smss).unwrap_or(u16::MAX));
+        Self {
+            smss: own.unwrap_or(self.smss),
+            ..self
+        }
+    }
+}
+
+/// A flow before, during and after its transfer.
+#[derive(Debug)]
+pub struct FlowState<'a> {
+    place: Placement<'a>,
     /// Its place in its connection, unless it is the only flow of that.
     member: Option<Box<Member>>,
     /// The application at the sender, if both sides write.
-    pub conversation: Option<Box<Conversation>>,
-    /// When its SYN leaves.
-    pub start: Instant,
-    size: Option<Bytes>,
-    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
-    smss: u16,
-    /// When its application stops, even with unsent data.
-    pub stop: Instant,
-    /// One-way delay of its own access.
-    pub extra_delay: Duration,
-    /// Whether its data takes the path's reverse direction.
-    pub reverse: bool,
+    conversation: Option<Box<Conversation>>,
     /// Its place in the calendars of flows while it runs.
-    pub component: Option<Component>,
+    component: Option<Component>,
     /// The side of its sender, and that of its receiver.
-    pub sender_side: Side,
-    pub receiver_side: Side,
+    sender_side: Side,
+    receiver_side: Side,
     /// The sender's device queue, if TCP small queues limits the sender.
-    pub device: Option<Box<Device>>,
+    device: Option<Box<Device>>,
     /// Whether its packets carry router feedback.
-    pub asks_routers: bool,
+    asks_routers: bool,
     /// The time of the flow's calendar entry on each side, at or before its earliest deadline
     /// there.
-    pub scheduled: [Instant; 2],
+    scheduled: [Instant; 2],
     /// When the application acts next.
-    pub application: Instant,
-    /// Base RTT of the path and of the flow's own access.
-    pub base_rtt: Duration,
-    pub endpoints: Option<Box<Endpoints>>,
+    application: Instant,
+    endpoints: Option<Box<Endpoints>>,
     /// Its ends if its stack is not the simulated TCP. Its timers count as those of the application.
-    pub foreign: Option<Box<Foreign>>,
-    pub trace: Option<Box<FlowTrace>>,
+    foreign: Option<Box<Foreign>>,
+    trace: Option<Box<FlowTrace>>,
 }
 
 /// The sender's device: this sender's packets in the path's first link, as far as their departure
@@ -118,54 +157,99 @@ impl Device {
     }
 }
 
-/// The index, routes and schedule of a flow.
-pub struct Placement {
-    pub index: u32,
-    pub data: Hop,
-    pub acks: Hop,
-    pub start: Instant,
-    pub size: Option<Bytes>,
-    pub stop: Option<Instant>,
-    pub extra_delay: Duration,
-    /// Propagation there and back on its route, with all access delays.
-    pub base_rtt: Duration,
-    /// Payload of a full segment, if it differs from the usual.
-    pub smss: Option<u32>,
-}
-
 impl<'a> FlowState<'a> {
-    pub fn new(config: &'a Flow, place: Placement) -> Self {
+    pub fn new(place: Placement<'a>) -> Self {
         Self {
-            config,
-            index: place.index,
-            data: place.data,
-            acks: place.acks,
-            source: 0,
+            place,
             member: None,
             conversation: None,
-            start: place.start,
-            size: place.size,
-            smss: u16::try_from(place.smss.unwrap_or(config.mss.get() as u32)).unwrap_or(u16::MAX),
-            stop: place.stop.unwrap_or(Instant::MAX),
-            extra_delay: place.extra_delay,
-            reverse: false,
             component: None,
             sender_side: LEFT,
             receiver_side: LEFT,
             asks_routers: false,
-            device: config.small_queue.map(|_| Box::default()),
+            device: place.config.small_queue.map(|_| Box::default()),
             scheduled: [Instant::MAX; 2],
             application: place.start,
-            base_rtt: place.base_rtt,
             endpoints: None,
             foreign: None,
             trace: None,
         }
     }
 
-    /// Payload of a full segment.
-    pub const fn smss(&self) -> u16 {
-        self.smss
+    #[inline(always)]
+    pub const fn place(&self) -> &Placement<'a> {
+        &self.place
+    }
+
+    /// Both ends of a running flow of the simulated TCP.
+    #[inline(always)]
+    pub fn endpoints(&self) -> Option<&Endpoints> {
+        self.endpoints.as_deref()
+    }
+
+    #[inline(always)]
+    pub fn endpoints_mut(&mut self) -> Option<&mut Endpoints> {
+        self.endpoints.as_deref_mut()
+    }
+
+    /// Both ends of a running flow of another stack.
+    #[inline(always)]
+    pub fn foreign(&self) -> Option<&Foreign> {
+        self.foreign.as_deref()
+    }
+
+    pub fn foreign_mut(&mut self) -> Option<&mut Foreign> {
+        self.foreign.as_deref_mut()
+    }
+
+    /// Makes it a flow of another stack, with these ends.
+    pub fn connect_foreign(&mut self, foreign: Foreign) {
+        self.foreign = Some(Box::new(foreign));
+    }
+
+    /// The application at the sender, if both sides write.
+    #[inline(always)]
+    pub fn conversation(&self) -> Option<&Conversation> {
+        self.conversation.as_deref()
+    }
+
+    pub fn conversation_mut(&mut self) -> Option<&mut Conversation> {
+        self.conversation.as_deref_mut()
+    }
+
+    /// Makes both sides write, this one as `conversation` says.
+    pub fn converse_as(&mut self, conversation: Conversation) {
+        self.conversation = Some(Box::new(conversation));
+    }
+
+    /// Whether its packets carry router feedback.
+    #[inline(always)]
+    pub const fn asks_routers(&self) -> bool {
+        self.asks_routers
+    }
+
+    /// Whether TCP small queues limits its sender.
+    pub const fn has_device(&self) -> bool {
+        self.device.is_some()
+    }
+
+    pub fn device_mut(&mut self) -> Option<&mut Device> {
+        self.device.as_deref_mut()
+    }
+
+    /// The sender's device and its owner, if TCP small queues limits the sender.
+    pub fn device_and_endpoints(&mut self) -> Option<(&mut Device, &mut Endpoints)> {
+        Some((self.device.as_deref_mut()?, self.endpoints.as_deref_mut()?))
+    }
+
+    /// What was recorded, once the flow is over.
+    pub fn take_trace(&mut self) -> Option<FlowTrace> {
+        self.trace.take().map(|trace| *trace)
+    }
+
+    /// Keeps what was recorded of a flow of another stack.
+    pub fn keep_trace(&mut self, trace: Option<FlowTrace>) {
+        self.trace = trace.map(Box::new);
     }
 
     /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn
@@ -182,9 +266,9 @@ impl<'a> FlowState<'a> {
         self.prepare(seed, memory.lend(), is_plain, pool);
         if traced && let Some(endpoints) = &mut self.endpoints {
             endpoints.trace = Some(Box::new(FlowTrace {
-                flow: self.index,
-                name: self.config.name.clone(),
-                algorithm: self.config.algorithm.name().to_owned(),
+                flow: self.place.index,
+                name: self.place.config.name.clone(),
+                algorithm: self.place.config.algorithm.name().to_owned(),
                 ..FlowTrace::default()
             }));
         }
@@ -199,10 +283,10 @@ impl<'a> FlowState<'a> {
         is_plain: bool,
         pool: &mut Pool,
     ) {
-        let config = self.config;
+        let config = self.place.config;
         let draws = config.algorithm.draws() || !config.tick.is_zero();
         let seed = if draws { seed() } else { 0 };
-        let mut endpoints = pool.open(config, self.smss.into(), seed);
+        let mut endpoints = pool.open(config, self.place.smss.into(), seed);
         if self.sender_side != self.receiver_side {
             endpoints.probe.let_arrivals_lag();
         }
@@ -210,7 +294,7 @@ impl<'a> FlowState<'a> {
             endpoints.sender.forbid_shortcuts();
         }
         endpoints.sender.remember(memory);
-        endpoints.unwritten = self.size.map_or(u64::MAX, Bytes::get);
+        endpoints.unwritten = self.place.size.map_or(u64::MAX, Bytes::get);
         if self.conversation.is_some() {
             endpoints.sender.send_promptly();
         }
@@ -254,11 +338,11 @@ impl<'a> FlowState<'a> {
         if self.conversation.is_some() {
             return self.converse(now);
         }
-        let stop = self.stop;
+        let stop = self.place.stop;
         let Some(endpoints) = self.endpoints.as_deref_mut() else {
             return;
         };
-        let (write, next) = match self.config.application {
+        let (write, next) = match self.place.config.application {
             Application::Bulk => (endpoints.unwritten, Instant::MAX),
             Application::Periodic { write, every } => {
                 (write.get().min(endpoints.unwritten), now + every)
@@ -268,7 +352,7 @@ impl<'a> FlowState<'a> {
             }
         };
         endpoints.sender.write(now, write);
-        if self.size.is_some() {
+        if self.place.size.is_some() {
             endpoints.unwritten -= write;
         }
         self.application = if endpoints.unwritten == 0 {
@@ -281,58 +365,20 @@ impl<'a> FlowState<'a> {
 
     /// Schedules the next write of a pausing application once all written data is acknowledged.
     pub fn pause(&mut self, now: Instant) {
-        if let Application::Pausing { pause, .. } = self.config.application
-            && self.application == self.stop
+        if let Application::Pausing { pause, .. } = self.place.config.application
+            && self.application == self.place.stop
             && let Some(endpoints) = self.endpoints.as_deref()
             && endpoints.unwritten > 0
             && endpoints.sender.is_established()
             && endpoints.sender.snd_una() == endpoints.sender.written()
         {
-            self.application = self.stop.min(now + pause);
-        }
-    }
-
-    /// The flow's earliest deadline on `side`.
-    #[inline]
-    pub fn deadline(&self, side: Side) -> Instant {
-        let mut deadline = Instant::MAX;
-        if self.sender_side == side {
-            deadline = self.sender_deadline();
-        }
-        if self.receiver_side == side {
-            deadline = deadline.min(self.receiver_deadline());
-        }
-        deadline
-    }
-
-    /// When the sender's timer expires, or the application acts.
-    #[inline(always)]
-    pub fn sender_deadline(&self) -> Instant {
-        let timer = self.endpoints.as_deref().map_or(Instant::MAX, |endpoints| {
-            endpoints.sender.poll_timeout().unwrap_or(Instant::MAX)
-        });
-        timer.min(self.application)
-    }
-
-    /// When the receiver's timer expires.
-    #[inline(always)]
-    pub fn receiver_deadline(&self) -> Instant {
-        self.endpoints.as_deref().map_or(Instant::MAX, |endpoints| {
-            endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX)
-        })
-    }
-
-    /// When a sender that waits for its device can continue. [`Self::deadline`] excludes this.
-    pub fn device_deadline(&self) -> Instant {
-        match (&self.device, &self.endpoints) {
-            (Some(device), Some(endpoints)) if endpoints.sender.is_throttled() => device.next(),
-            _ => Instant::MAX,
+            self.application = self.place.stop.min(now + pause);
         }
     }
 
     /// Notes a busy period of the bottleneck, which may be its capacity point.
     pub fn note_busy(&mut self, period: Period) {
-        let base_rtt = self.base_rtt;
+        let base_rtt = self.place.base_rtt;
         if let Some(endpoints) = &mut self.endpoints {
             endpoints.note_busy(period, base_rtt);
         }
@@ -370,10 +416,10 @@ impl<'a> FlowState<'a> {
     /// The result of a flow that had not started when the run ended.
     pub fn unstarted(&self) -> FlowResult {
         FlowResult::unopened(
-            self.index,
-            &self.config.name,
-            self.config.algorithm.name(),
-            self.start.as_secs_f64(),
+            self.place.index,
+            &self.place.config.name,
+            self.place.config.algorithm.name(),
+            self.place.start.as_secs_f64(),
         )
     }
 
@@ -384,10 +430,10 @@ impl<'a> FlowState<'a> {
     /// data late by one.
     fn finished_at(&self, arrived: Arrived, now: Instant) -> Option<Instant> {
         let at = arrived.finished_at?;
-        let at = if self.reverse {
-            at - self.extra_delay
+        let at = if self.place.reverse {
+            at - self.place.extra_delay
         } else {
-            at + self.extra_delay
+            at + self.place.extra_delay
         };
         Some(at).filter(|at| *at <= now)
     }
@@ -421,20 +467,20 @@ impl<'a> FlowState<'a> {
             totals.segments_sent += stats.segments_sent;
             totals.segments_lost += stats.net_losses();
             totals.timeouts += stats.timeouts;
-            if self.size.is_none() {
+            if self.place.size.is_none() {
                 totals.offered = totals.offered.saturating_add(sender.written());
             }
         }
         match side {
             None => {
                 if let Some(at) = self.finished_at(arrived, now) {
-                    totals.finish(self.index, at.saturating_since(self.start));
+                    totals.finish(self.place.index, at.saturating_since(self.place.start));
                 }
             }
             Some(Party::Acceptor) => {}
             Some(Party::Initiator) => {
                 if let Some(at) = endpoints.established {
-                    totals.note_setup(self.start, at.saturating_since(self.start));
+                    totals.note_setup(self.place.start, at.saturating_since(self.place.start));
                 }
             }
         }

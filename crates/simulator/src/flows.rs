@@ -169,6 +169,7 @@ mod tests {
     use units::{Duration, Instant};
 
     use super::*;
+    use crate::fabric::Way;
     use crate::flow::Placement;
     use crate::numbers::DATAGRAMS;
     use crate::routes::Hop;
@@ -177,18 +178,12 @@ mod tests {
     fn slots_are_reused_and_a_packet_that_outlives_its_flow_matches_no_flow() {
         let flow = Flow::new(Algorithm::parse("cubic").expect("an algorithm"));
         let state = |flow| {
-            let place = Placement {
-                index: 0,
+            let way = Way {
                 data: Hop(0),
                 acks: Hop(0),
                 base_rtt: Duration::ZERO,
-                start: Instant::ZERO,
-                size: None,
-                stop: None,
-                extra_delay: Duration::ZERO,
-                smss: None,
             };
-            FlowState::new(flow, place)
+            FlowState::new(Placement::new(flow, way, Instant::ZERO))
         };
         let mut flows = Flows::new(1, Some(state(&flow)));
         flows.measured.push(state(&flow));
@@ -213,7 +208,7 @@ mod tests {
         );
         assert!(!flows.is_open(0) && !flows.is_open(BACKGROUND) && !flows.is_open(DATAGRAMS));
         for stale in [before[0], DATAGRAMS, u32::MAX] {
-            assert!(flows.get_mut(stale).endpoints.is_none());
+            assert!(flows.get_mut(stale).endpoints().is_none());
         }
         // The number of open flows is bounded.
         while flows.open(state(&flow)).is_some() {}

@@ -16,6 +16,7 @@ mod packets;
 mod relay;
 mod starts;
 mod startup;
+mod transmit;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -24,13 +25,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use congestion::PathMemory;
 use engine::Component;
 use measure::Vantage;
-use network::{Ecn, Packet, Payload, Streams};
+use network::{Ecn, Packet, Streams};
 use scenario::Scenario;
-use tcp::segment::{AckSegment, Burst};
+use tcp::segment::AckSegment;
 use units::{Duration, Instant};
 
 use crate::agenda::{Agendas, LEFT, Part, Position, Side};
-use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
+use crate::carried::{Carried, HANDSHAKE_ACK_SIZE};
 use crate::fabric::{FORWARD, Fabric};
 use crate::flow::Endpoints;
 use crate::flows::Flows;
@@ -340,7 +341,7 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn answer_syn_ack(&mut self, flow: u32, syn_ack: &AckSegment) {
         let state = self.flows.get_mut(flow);
-        let route = state.data;
+        let route = state.place().data;
         if state.peer().is_some() {
             return self.answer_both_ways(flow, syn_ack);
         }
@@ -351,143 +352,6 @@ impl<'a> World<'a> {
             ecn: Ecn::NotEct,
             payload: Carried::handshake_ack(self.now, route),
         });
-    }
-
-    /// Sends the ACKs that a receiver has ready.
-    #[inline]
-    fn acknowledge(&mut self, flow: u32) {
-        let now = self.now;
-        loop {
-            let state = self.flows.get_mut(flow);
-            let Some(endpoints) = state.endpoints.as_deref_mut() else {
-                return;
-            };
-            let route = state.acks;
-            let asks_routers = state.asks_routers;
-            if !asks_routers
-                && !self.is_plain
-                && let Some(ack) = endpoints.receiver().poll_plain_ack(now)
-            {
-                let packet = Packet {
-                    size: HANDSHAKE_ACK_SIZE,
-                    flow,
-                    ecn: Ecn::NotEct,
-                    payload: Carried::plain(ack, now, route),
-                };
-                self.offer(packet);
-                return;
-            }
-            let Some(ack) = endpoints.receiver().poll_ack(now) else {
-                return;
-            };
-            if self.is_plain {
-                self.see_ack(flow, &ack, Vantage::Receiver);
-            }
-            let mut packet = Packet {
-                size: ack_size(&ack),
-                flow,
-                ecn: Ecn::NotEct,
-                payload: Carried::ack(&ack, now, route, self.fabric.aside()),
-            };
-            if asks_routers {
-                self.echo(&ack, &mut packet);
-            }
-            self.offer(packet);
-        }
-    }
-
-    /// Sends all segments that a sender may send.
-    #[inline]
-    fn transmit(&mut self, flow: u32) {
-        let now = self.now;
-        if self.needs_wakeups {
-            self.settle_device(flow);
-        }
-        loop {
-            let state = self.flows.get_mut(flow);
-            let Some(endpoints) = state.endpoints.as_deref_mut() else {
-                return;
-            };
-            let burst = if self.is_plain {
-                endpoints.sender().poll_transmit(now).map(Burst::single)
-            } else {
-                endpoints.sender().poll_burst(now)
-            };
-            let Some(Burst { segment, count }) = burst else {
-                if self.is_plain {
-                    self.note_limit(flow);
-                }
-                if self.needs_wakeups {
-                    self.schedule_wakeup(flow);
-                }
-                return;
-            };
-            // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
-            // 6.1.5; Linux too).
-            let ecn = if state.config.ecn && segment.len > 0 && !segment.retransmission {
-                Ecn::Ect
-            } else {
-                Ecn::NotEct
-            };
-            let route = state.data;
-            let asks_routers = state.asks_routers;
-            let peer = state.peer();
-            if self.is_plain {
-                self.see_data_leave(flow, &segment, ecn);
-            }
-            let packet = Packet {
-                size: data_size(&segment),
-                flow,
-                ecn,
-                payload: Carried::data(&segment, now, route),
-            };
-            if let Some(peer) = peer {
-                self.offer_with_ack(peer, packet, count, asks_routers);
-            } else if count > 1 {
-                self.offer_burst(packet, count);
-            } else {
-                self.offer_segment(packet, asks_routers);
-            }
-        }
-    }
-
-    /// Offers one data segment, with the sender's request to routers.
-    #[inline(always)]
-    fn offer_segment(&mut self, mut packet: Packet<Carried>, asks_routers: bool) {
-        let route = packet.payload.hop();
-        if asks_routers {
-            self.ask(&packet.payload.data_segment(), &mut packet);
-        }
-        let size = packet.size;
-        let accepted = self.offer(packet);
-        if self.needs_wakeups && accepted {
-            self.fill_device(packet.flow, route, size);
-        }
-    }
-
-    /// Offers `count` packets that differ only in their sequence numbers; `packet` is the first.
-    /// They carry no requests to routers.
-    #[inline]
-    fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
-        let route = packet.payload.hop();
-        let link = self.fabric.routes().link(route);
-        let Some(state) = self.fabric.links().get(link as usize) else {
-            return self.cross_one_by_one(link, packet, count);
-        };
-        if self.needs_wakeups || state.router.is_some() {
-            // The device and the router see each packet.
-            for k in 0..count {
-                let payload = packet.payload.following(k);
-                let accepted = self.offer(Packet { payload, ..packet });
-                if self.needs_wakeups && accepted {
-                    self.fill_device(packet.flow, route, packet.size);
-                }
-            }
-            return;
-        }
-        let state = self.fabric.link(link);
-        let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
-        self.note_offered(link, packet, count - accepted);
     }
 
     /// Records what offering packets like `packet` to a link has caused: `refused` of them were
@@ -515,8 +379,8 @@ impl<'a> World<'a> {
     #[inline(always)]
     fn keep_receiver(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        let (side, deadline) = (state.receiver_side, state.receiver_deadline());
-        if deadline < state.scheduled[usize::from(side)] {
+        let (side, deadline) = (state.receiver_side(), state.receiver_deadline());
+        if state.is_late_for(side, deadline) {
             self.schedule(flow, side, deadline);
         }
     }
@@ -525,8 +389,8 @@ impl<'a> World<'a> {
     #[inline(always)]
     fn keep_sender(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        let (side, deadline) = (state.sender_side, state.sender_deadline());
-        if deadline < state.scheduled[usize::from(side)] {
+        let (side, deadline) = (state.sender_side(), state.sender_deadline());
+        if state.is_late_for(side, deadline) {
             self.schedule(flow, side, deadline);
         }
     }
@@ -534,9 +398,7 @@ impl<'a> World<'a> {
     /// Schedules the flow's entry of `side`.
     #[inline(never)]
     fn schedule(&mut self, flow: u32, side: Side, at: Instant) {
-        let state = self.flows.get_mut(flow);
-        if let Some(component) = state.component {
-            state.scheduled[usize::from(side)] = at;
+        if let Some(component) = self.flows.get_mut(flow).reschedule(side, at) {
             let flows = &mut self.agendas[side].flows;
             flows.schedule(component, Some(at));
         }
@@ -579,7 +441,7 @@ impl<'a> World<'a> {
 
     #[inline(always)]
     fn endpoints(&mut self, flow: u32) -> Option<&mut Endpoints> {
-        self.flows.get_mut(flow).endpoints.as_deref_mut()
+        self.flows.get_mut(flow).endpoints_mut()
     }
 
     /// Handles a flow's due entry on `side`: its application and the timers of the endpoints there.
@@ -587,12 +449,12 @@ impl<'a> World<'a> {
         let now = self.now;
         let state = self.flows.get_mut(flow);
         let [has_sender, has_receiver] =
-            [state.sender_side, state.receiver_side].map(|of| of == side);
-        if has_sender && state.application <= now {
-            if state.foreign.is_some() {
+            [state.sender_side(), state.receiver_side()].map(|of| of == side);
+        if has_sender && state.application_due() <= now {
+            if state.foreign().is_some() {
                 return self.foreign_acts(flow);
             }
-            if now >= state.stop {
+            if now >= state.place().stop {
                 self.finish(flow);
                 return;
             }
@@ -604,7 +466,7 @@ impl<'a> World<'a> {
         }
         let state = self.flows.get_mut(flow);
         if has_sender
-            && let Some(endpoints) = state.endpoints.as_deref_mut()
+            && let Some(endpoints) = state.endpoints_mut()
             && endpoints.expire_sender(now)
             && endpoints.looks_at_startup(now)
         {

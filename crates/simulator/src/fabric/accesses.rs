@@ -37,6 +37,17 @@ pub struct Way {
     pub base_rtt: Duration,
 }
 
+impl Way {
+    /// The way in the other direction.
+    pub const fn back(self) -> Self {
+        Self {
+            data: self.acks,
+            acks: self.data,
+            base_rtt: self.base_rtt,
+        }
+    }
+}
+
 impl Fabric<'_> {
     /// The way of the `turn`-th of the flows between `ends` whose data goes in `direction`.
     pub fn way(

@@ -13,7 +13,7 @@ impl FlowState<'_> {
         arrived: Arrived,
         now: Instant,
     ) -> FlowResult {
-        let start = self.start;
+        let start = self.place.start;
         let since = |at: Instant| at.saturating_since(start).as_secs_f64();
         let millis = |span: Duration| span.as_nanos() as f64 / 1e6;
         let Endpoints { sender, probe, .. } = endpoints;
@@ -34,13 +34,13 @@ impl FlowState<'_> {
         let is_test = |exit: &SlowStartExit| {
             !exit.reason.is_congestion() && exit.reason != ExitReason::Threshold
         };
-        let mss = self.config.settings.mss.get().max(1);
+        let mss = self.place.config.settings.mss.get().max(1);
         let in_packets = |exit: SlowStartExitResult| exit.in_packets_of(mss);
         let is_early = exit_class == Some(ExitClass::Early) && exit.as_ref().is_some_and(is_test);
         FlowResult {
-            flow: self.index,
-            name: self.config.name.clone(),
-            algorithm: self.config.algorithm.name().to_owned(),
+            flow: self.place.index,
+            name: self.place.config.name.clone(),
+            algorithm: self.place.config.algorithm.name().to_owned(),
             stack: None,
             start_s: start.as_secs_f64(),
             bytes_acked: stats.bytes_acked,

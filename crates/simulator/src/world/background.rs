@@ -88,20 +88,15 @@ impl<'a> World<'a> {
         };
         let way = ways[0];
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
-        let place = Placement {
+        let mut state = FlowState::new(Placement {
             index: self.starts.totals(table).next_place(),
-            data: way.data,
-            acks: way.acks,
-            base_rtt: way.base_rtt,
-            start: begin.at,
+            source: table,
+            reverse: traffic.direction == Direction::Reverse,
             size: begin.size,
-            stop: traffic.stop.filter(|_| !web),
+            stop: traffic.stop.filter(|_| !web).unwrap_or(Instant::MAX),
             extra_delay: begin.extra_delay,
-            smss: None,
-        };
-        let mut state = FlowState::new(config, place);
-        state.source = table;
-        state.reverse = traffic.direction == Direction::Reverse;
+            ..Placement::new(config, way, begin.at)
+        });
         self.turns.place_ends(&mut state);
         let Some((flow, state, pool)) = self.flows.open(state) else {
             self.starts.totals(table).rejected += 1;
@@ -120,7 +115,7 @@ impl<'a> World<'a> {
         }
         self.starts.totals(table).begin(begin);
         let component = self.component(flow);
-        self.flows.get_mut(flow).component = Some(component);
+        self.flows.get_mut(flow).enter_calendar(component);
         self.transmit(flow);
         self.keep_sender(flow);
     }
@@ -134,9 +129,9 @@ impl<'a> World<'a> {
             return;
         };
         let is_complete = state.is_complete() && arrived.is_none_or(|it| it.is_complete);
-        let (peer, source) = (state.peer(), state.source);
+        let (peer, source) = (state.peer(), state.place().source);
         state.account(self.now, arrived, self.starts.totals(source), pool);
-        if let Some(component) = state.component.take() {
+        if let Some(component) = state.leave_calendar() {
             self.release(component);
         }
         if is_complete && peer.is_some_and(|peer| !self.flows.is_open(peer)) {
@@ -209,16 +204,10 @@ pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
         None if path.proxies.is_empty() => return None,
         None => scenario.flows.first()?,
     };
-    let place = Placement {
-        index: 0,
+    let nowhere = Way {
         data: Hop(0),
         acks: Hop(0),
         base_rtt: Duration::ZERO,
-        start: Instant::ZERO,
-        size: None,
-        stop: None,
-        extra_delay: Duration::ZERO,
-        smss: None,
     };
-    Some(FlowState::new(flow, place))
+    Some(FlowState::new(Placement::new(flow, nowhere, Instant::ZERO)))
 }

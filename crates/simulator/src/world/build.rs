@@ -88,25 +88,20 @@ impl<'a> World<'a> {
                 }
             };
             world.place_added();
-            let place = Placement {
+            let stop = config.duration.map(|duration| config.start + duration);
+            world.flows.measured.push(FlowState::new(Placement {
                 index: index as u32,
-                data: way.data,
-                acks: way.acks,
-                base_rtt: way.base_rtt,
-                start: config.start,
                 size: config.size,
-                stop: config.duration.map(|duration| config.start + duration),
+                stop: stop.unwrap_or(Instant::MAX),
                 extra_delay: config.extra_delay,
-                smss: None,
-            };
-            let state = FlowState::new(config, place);
-            world.flows.measured.push(state);
+                ..Placement::new(config, way, config.start)
+            }));
         }
         world.watch_devices();
         // Shorter busy periods mark no flow's capacity point.
-        let over_path = |flow: &&FlowState<'_>| world.fabric.takes_path(flow.data);
+        let over_path = |flow: &&FlowState<'_>| world.fabric.takes_path(flow.place().data);
         let base_rtts = world.flows.measured.iter().filter(over_path);
-        if let Some(shortest) = base_rtts.map(|flow| flow.base_rtt).min() {
+        if let Some(shortest) = base_rtts.map(|flow| flow.place().base_rtt).min() {
             world.fabric.link(FORWARD).link.keep_busy_periods(shortest);
         }
         world.add_traffic();

@@ -16,10 +16,9 @@ impl World<'_> {
     pub(super) fn watch_devices(&mut self) {
         for flow in 0..self.flows.measured.len() {
             let state = &self.flows.measured[flow];
-            if state.device.is_none() {
-                continue;
+            if state.has_device() {
+                self.fabric.watch_device(state.place().data);
             }
-            self.fabric.watch_device(state.data);
         }
     }
 
@@ -30,7 +29,7 @@ impl World<'_> {
     pub(super) fn settle_device(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints) {
+        if let Some((device, endpoints)) = state.device_and_endpoints() {
             endpoints.sender().handle_transmitted(device.take_sent(now));
         }
         if state.before().is_some() {
@@ -50,8 +49,8 @@ impl World<'_> {
     fn keep_device(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
         let deadline = state.device_deadline();
-        let side = state.sender_side;
-        if deadline < state.scheduled[usize::from(side)] {
+        let side = state.sender_side();
+        if state.is_late_for(side, deadline) {
             self.schedule(flow, side, deadline);
         }
     }
@@ -64,7 +63,7 @@ impl World<'_> {
         let link = &self.fabric.links()[link as usize].link;
         let (leaves, is_radio) = (link.busy_until(), link.decides_late());
         let state = self.flows.get_mut(flow);
-        if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)
+        if let Some((device, endpoints)) = state.device_and_endpoints()
             && (is_radio || leaves > self.now)
         {
             if !is_radio {
@@ -97,11 +96,12 @@ impl World<'_> {
 
     fn leaves_radio(&mut self, link: u32, flow: u32, at: Instant, bytes: u32) {
         let state = self.flows.get_mut(flow);
-        let Some(device) = &mut state.device else {
+        let data = state.place().data;
+        let Some(device) = state.device_mut() else {
             return;
         };
         // A pure ACK never counts, and data is longer.
-        if bytes > HANDSHAKE_ACK_SIZE && self.fabric.routes().link(state.data) == link {
+        if bytes > HANDSHAKE_ACK_SIZE && self.fabric.routes().link(data) == link {
             device.put(at, bytes);
             self.keep_device(flow);
         }

@@ -40,7 +40,7 @@ impl<'a> World<'a> {
         let firsts = [there[0], back[0]];
         for flow in firsts {
             let component = self.component(flow);
-            self.flows.get_mut(flow).component = Some(component);
+            self.flows.get_mut(flow).enter_calendar(component);
         }
         self.flows.join(&Connection::new(&there, &back));
         self.open_exchange(begin, firsts);
@@ -103,20 +103,13 @@ impl<'a> World<'a> {
             return None;
         };
         let place = Placement {
-            index: 0,
-            data: first.data,
-            acks: first.acks,
-            base_rtt: first.base_rtt,
-            start: begin.at,
-            size: None,
-            stop: None,
+            source: table,
+            reverse: is_reverse == (side == Side::Acceptor),
             extra_delay: begin.extra_delay,
-            smss: first.smss,
+            ..Placement::new(first.config, first.way, begin.at)
         };
-        let mut state = FlowState::new(first.config, place);
-        state.source = table;
-        state.reverse = is_reverse == (side == Side::Acceptor);
-        state.conversation = Some(Box::new(conversation));
+        let mut state = FlowState::new(place.with_smss(first.smss));
+        state.converse_as(conversation);
         self.turns.place_ends(&mut state);
         let (flow, state, pool) = self.flows.open(state)?;
         state.prepare(|| seed, PathMemory::default(), self.is_plain, pool);
@@ -130,7 +123,7 @@ impl<'a> World<'a> {
     /// Sends the SYN of a connection whose first flows are those.
     fn open_exchange(&mut self, begin: &Begin, [asks, answers]: [u32; 2]) {
         let state = self.flows.get_mut(asks);
-        if let Some(conversation) = &mut state.conversation {
+        if let Some(conversation) = state.conversation_mut() {
             conversation.begin(begin.at);
         }
         state.open(self.now);
@@ -148,13 +141,13 @@ impl<'a> World<'a> {
     fn listen(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
         let (peer, answers) = (state.peer(), state.member().and_then(Member::answers));
-        let conversation = state.conversation.as_mut();
+        let conversation = state.conversation_mut();
         let asked = conversation.and_then(|it| it.take_asked());
-        let conversation = state.conversation.as_ref();
+        let conversation = state.conversation();
         let awaited = conversation.map_or(u64::MAX, |it| it.awaited());
         if let Some((request, answer)) = asked
             && let Some(answers) = answers
-            && let Some(other) = &mut self.flows.get_mut(answers).conversation
+            && let Some(other) = self.flows.get_mut(answers).conversation_mut()
         {
             other.expect(request, answer);
         }
@@ -169,10 +162,9 @@ impl<'a> World<'a> {
     pub(super) fn answer_both_ways(&mut self, flow: u32, syn_ack: &AckSegment) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (peer, route, asks_routers) = (state.peer(), state.data, state.asks_routers);
+        let (peer, route, asks_routers) = (state.peer(), state.place().data, state.asks_routers());
         let rtt = state
-            .endpoints
-            .as_mut()
+            .endpoints_mut()
             .and_then(|it| it.sender().rtt_sample());
         let Some(peer) = peer else {
             return;
@@ -214,7 +206,7 @@ impl<'a> World<'a> {
         };
         let state = self.flows.get_mut(flow);
         state.end_handshake(now, opened);
-        if state.conversation.is_some() {
+        if state.conversation().is_some() {
             return self.go_on(flow);
         }
         // What has arrived at a proxy before waits for this.
@@ -228,18 +220,18 @@ impl<'a> World<'a> {
     pub(super) fn hear(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (Some(own), Some(endpoints)) = (state.peer(), &mut state.endpoints) else {
+        let (Some(own), Some(endpoints)) = (state.peer(), state.endpoints_mut()) else {
             return;
         };
         let delivered = endpoints.receiver().delivered().get();
         let is_closed = endpoints.receiver().finished_at().is_some();
         let state = self.flows.get_mut(own);
-        let Some(conversation) = &mut state.conversation else {
+        let opened = state.endpoints().and_then(|it| it.established());
+        let Some(conversation) = state.conversation_mut() else {
             return;
         };
         if let Some(answered) = conversation.hear(now, delivered, is_closed) {
             // The handshake is no part of the first epoch.
-            let opened = state.endpoints.as_ref().and_then(|it| it.established());
             let start = opened.map_or(answered.start, |opened| answered.start.max(opened));
             let epoch = Epoch {
                 connection: conversation.number(),
@@ -250,7 +242,7 @@ impl<'a> World<'a> {
                 duration: now.saturating_since(start),
                 think: answered.think,
             };
-            let source = state.source;
+            let source = state.place().source;
             self.starts.totals(source).note_epoch(&epoch);
         }
         self.go_on(own);
@@ -260,11 +252,12 @@ impl<'a> World<'a> {
     fn go_on(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let Some(conversation) = &state.conversation else {
+        let Some(conversation) = state.conversation() else {
             return;
         };
-        state.application = conversation.due();
-        if state.application <= now {
+        let due = conversation.due();
+        state.wake_application(due);
+        if due <= now {
             state.application_acts(now);
             self.transmit(flow);
         }
@@ -334,23 +327,13 @@ fn legs_of<'a>(
 ) -> Vec<Leg<'a>> {
     let sends_answers = side == Side::Acceptor;
     let leg = |(number, way): (usize, &Way)| {
-        let (data, acks) = if sends_answers {
-            (way.data, way.acks)
-        } else {
-            (way.acks, way.data)
-        };
+        let way = if sends_answers { *way } else { way.back() };
         let config = match course {
             None => flow,
             Some(course) if sends_answers => &course.there[number],
             Some(course) => &course.back[number],
         };
-        Leg {
-            config,
-            data,
-            acks,
-            base_rtt: way.base_rtt,
-            smss,
-        }
+        Leg { config, way, smss }
     };
     let mut legs: Vec<Leg<'a>> = ways.iter().enumerate().map(leg).collect();
     if !sends_answers {

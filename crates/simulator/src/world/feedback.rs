@@ -44,11 +44,10 @@ impl World<'_> {
     fn is_syn_ack_of_both(&mut self, flow: u32) -> bool {
         let state = self.flows.get_mut(flow);
         let opens = |it: &Member| it.side() == Side::Initiator;
-        state.conversation.is_some()
+        state.conversation().is_some()
             && state.member().is_some_and(opens)
             && state
-                .endpoints
-                .as_mut()
+                .endpoints_mut()
                 .is_some_and(|it| !it.sender().is_established())
     }
 

@@ -44,19 +44,20 @@ impl<'a> World<'a> {
         let pair = stacks.connect(&Call {
             now,
             flow,
-            config: state.config,
+            config: state.place().config,
             streams: &self.streams,
             seed: self.seed,
             traced: self.recorder.is_traced(),
         });
-        state.foreign = Some(Box::new(Foreign::new(pair, now, state.config.size)));
+        state.connect_foreign(Foreign::new(pair, now, state.place().config.size));
         self.recorder.await_capacity(flow);
         self.awaken(flow);
     }
 
     /// Lets a flow act at this instant.
     fn awaken(&mut self, flow: u32) {
-        self.flows.get_mut(flow).application = self.now;
+        let now = self.now;
+        self.flows.get_mut(flow).wake_application(now);
         self.keep_sender(flow);
     }
 
@@ -69,7 +70,7 @@ impl<'a> World<'a> {
         if now >= self.end() {
             return;
         }
-        let Some(foreign) = &mut self.flows.get_mut(flow).foreign else {
+        let Some(foreign) = self.flows.get_mut(flow).foreign_mut() else {
             return;
         };
         let latency = now.saturating_since(carried.sent);
@@ -81,7 +82,7 @@ impl<'a> World<'a> {
     /// The network dropped a datagram.
     pub(super) fn note_dropped_foreign(&mut self, at: Instant, flow: u32, carried: &Carried) {
         if carried.has_stream_data()
-            && let Some(foreign) = &mut self.flows.get_mut(flow).foreign
+            && let Some(foreign) = self.flows.get_mut(flow).foreign_mut()
         {
             foreign.on_drop(at);
         }
@@ -94,34 +95,36 @@ impl<'a> World<'a> {
         let now = self.now;
         let is_past = now >= self.end();
         let state = self.flows.get_mut(flow);
-        state.application = Instant::MAX;
-        if let Some(foreign) = state.foreign.as_deref_mut().filter(|_| !is_past) {
-            foreign.act(now, state.config);
+        state.wake_application(Instant::MAX);
+        let config = state.place().config;
+        if let Some(foreign) = state.foreign_mut().filter(|_| !is_past) {
+            foreign.act(now, config);
             while let Some(leaving) = self.poll_foreign(flow) {
                 self.offer_datagram(flow, leaving);
             }
             self.note_foreign_end(flow);
         }
         let state = self.flows.get_mut(flow);
-        if let Some(foreign) = state.foreign.as_deref_mut().filter(|_| !is_past) {
-            state.application = foreign.deadline().max(now);
+        if let Some(foreign) = state.foreign_mut().filter(|_| !is_past) {
+            let deadline = foreign.deadline().max(now);
+            state.wake_application(deadline);
         }
-        let (side, deadline) = (state.sender_side, state.application);
+        let (side, deadline) = (state.sender_side(), state.application_due());
         self.schedule(flow, side, deadline);
     }
 
     fn poll_foreign(&mut self, flow: u32) -> Option<Leaving> {
         let now = self.now;
-        let foreign = self.flows.get_mut(flow).foreign.as_deref_mut()?;
+        let foreign = self.flows.get_mut(flow).foreign_mut()?;
         foreign.poll_transmit(now)
     }
 
     fn offer_datagram(&mut self, flow: u32, leaving: Leaving) {
         let now = self.now;
-        let state = self.flows.get_mut(flow);
+        let place = self.flows.get_mut(flow).place();
         let is_forward = leaving.from == CLIENT;
-        let route = if is_forward { state.data } else { state.acks };
-        let ecn = if state.config.ecn {
+        let route = if is_forward { place.data } else { place.acks };
+        let ecn = if place.config.ecn {
             leaving.transmit.ecn
         } else {
             Ecn::NotEct
@@ -155,7 +158,7 @@ impl<'a> World<'a> {
     fn note_foreign_end(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let foreign = state.foreign.as_deref_mut();
+        let foreign = state.foreign_mut();
         if !foreign.is_some_and(|foreign| foreign.take_end(now)) {
             return;
         }
@@ -171,7 +174,7 @@ impl<'a> World<'a> {
         let link = &self.fabric.links()[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now)
-            && self.fabric.takes_path(state.data)
+            && self.fabric.takes_path(state.place().data)
         {
             state.note_busy(period);
         }
@@ -184,20 +187,20 @@ impl<'a> World<'a> {
         };
         for flow in 0..self.flows.measured.len() as u32 {
             let state = &self.flows.measured[flow as usize];
-            let config = state.config;
+            let config = state.place().config;
             if !config.stack.is_foreign() {
                 continue;
             }
             let unopened = unopened(state, stacks);
-            if state.foreign.is_none() {
+            if state.foreign().is_none() {
                 self.flows.results[flow as usize] = Some(unopened);
                 continue;
             }
             self.note_last_busy_period(flow);
             let state = &mut self.flows.measured[flow as usize];
-            if let Some(foreign) = &mut state.foreign {
+            if let Some(foreign) = state.foreign_mut() {
                 let (result, trace) = foreign.end(self.now, config, unopened);
-                state.trace = trace.map(Box::new);
+                state.keep_trace(trace);
                 self.flows.results[flow as usize] = Some(result);
             }
         }
@@ -206,6 +209,6 @@ impl<'a> World<'a> {
 
 fn unopened(state: &FlowState<'_>, stacks: &dyn Stacks) -> FlowResult {
     let mut result = state.unstarted();
-    stacks.label(state.config, &mut result);
+    stacks.label(state.place().config, &mut result);
     result
 }

@@ -6,6 +6,7 @@ use network::Period;
 use super::World;
 use crate::RunOutput;
 use crate::fabric::FORWARD;
+use crate::flow::FlowState;
 use crate::numbers::BACKGROUND;
 
 impl World<'_> {
@@ -25,7 +26,7 @@ impl World<'_> {
         let fabric = &self.fabric;
         self.recorder.keep_unresolved(|flow| {
             let state = &mut flows[flow as usize];
-            if !fabric.takes_path(state.data) {
+            if !fabric.takes_path(state.place().data) {
                 return false;
             }
             state.note_busy(period);
@@ -47,14 +48,14 @@ impl World<'_> {
         let link = &self.fabric.links()[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now)
-            && self.fabric.takes_path(state.data)
+            && self.fabric.takes_path(state.place().data)
         {
             state.note_busy(period);
         }
-        let memory = self.memories.entry(state.acks).or_default();
+        let memory = self.memories.entry(state.place().acks).or_default();
         let result = state.finish(now, memory, arrived, &mut self.flows.pool);
         self.flows.results[flow as usize] = result;
-        if let Some(component) = state.component.take() {
+        if let Some(component) = state.leave_calendar() {
             self.release(component);
         }
         self.unfinished -= 1;
@@ -66,7 +67,7 @@ impl World<'_> {
             self.note_dropped(link);
         }
         for flow in 0..self.flows.measured.len() as u32 {
-            if self.flows.measured[flow as usize].endpoints.is_some() {
+            if self.flows.measured[flow as usize].endpoints().is_some() {
                 self.finish(flow);
             }
         }
@@ -99,15 +100,10 @@ impl World<'_> {
         }
         let packets = self
             .recorder
-            .take_packets(|flow| self.flows.measured[flow as usize].smss());
+            .take_packets(|flow| self.flows.measured[flow as usize].place().smss);
         if let Some(traces) = &mut traces {
-            let mut flows = self.flows.measured.into_iter();
-            traces.flows.extend(
-                flows
-                    .by_ref()
-                    .filter_map(|flow| flow.trace)
-                    .map(|trace| *trace),
-            );
+            let flows = self.flows.measured.iter_mut();
+            traces.flows.extend(flows.filter_map(FlowState::take_trace));
         }
         RunOutput {
             result,

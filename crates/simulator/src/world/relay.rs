@@ -22,21 +22,18 @@ use std::iter;
 
 use congestion::PathMemory;
 use scenario::Flow;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Instant};
 
 use super::World;
 use crate::connection::Connection;
 use crate::fabric::Way;
 use crate::flow::{Arrived, FlowState, Placement, Stock};
 use crate::legs::Course;
-use crate::routes::Hop;
 
 /// A leg behind the first one.
 pub(super) struct Leg<'a> {
     pub config: &'a Flow,
-    pub data: Hop,
-    pub acks: Hop,
-    pub base_rtt: Duration,
+    pub way: Way,
     pub smss: Option<u32>,
 }
 
@@ -45,9 +42,7 @@ pub(super) fn behind<'a>(course: &'a Course, ways: &[Way]) -> Vec<Leg<'a>> {
     let legs = course.there.iter().zip(ways).skip(1);
     legs.map(|(config, way)| Leg {
         config,
-        data: way.data,
-        acks: way.acks,
-        base_rtt: way.base_rtt,
+        way: *way,
         smss: None,
     })
     .collect()
@@ -57,24 +52,17 @@ impl<'a> World<'a> {
     /// Adds the legs behind `first`, a flow whose endpoints exist. Returns the numbers of all legs,
     /// or `None` if too many flows are open.
     pub(super) fn chain(&mut self, first: u32, rest: &[Leg<'a>], seed: u64) -> Option<Vec<u32>> {
-        let state = self.flows.get_mut(first);
-        let (start, source, reverse) = (state.start, state.source, state.reverse);
+        let connection = *self.flows.get_mut(first).place();
         let mut numbers = vec![first];
         for (leg, number) in rest.iter().zip(1..) {
             let place = Placement {
-                index: 0,
-                data: leg.data,
-                acks: leg.acks,
-                base_rtt: leg.base_rtt,
-                start,
+                source: connection.source,
+                reverse: connection.reverse,
                 size: Some(Bytes::ZERO),
-                stop: None,
-                extra_delay: Duration::ZERO,
-                smss: leg.smss,
+                ..Placement::new(leg.config, leg.way, connection.start)
             };
-            let mut state = FlowState::new(leg.config, place);
-            (state.source, state.reverse) = (source, reverse);
-            state.application = Instant::MAX;
+            let mut state = FlowState::new(place.with_smss(leg.smss));
+            state.wake_application(Instant::MAX);
             let Some((flow, state, pool)) = self.flows.open(state) else {
                 for &flow in &numbers[1..] {
                     let _ = self.flows.close(flow);
@@ -83,14 +71,14 @@ impl<'a> World<'a> {
             };
             let seed = || seed.wrapping_add(LEG_SEED.wrapping_mul(number));
             state.prepare(seed, PathMemory::default(), self.is_plain, pool);
-            if let Some(endpoints) = &mut state.endpoints {
+            if let Some(endpoints) = state.endpoints_mut() {
                 endpoints.sender().send_promptly();
             }
             numbers.push(flow);
         }
         for &flow in &numbers[1..] {
             let component = self.component(flow);
-            self.flows.get_mut(flow).component = Some(component);
+            self.flows.get_mut(flow).enter_calendar(component);
         }
         if let [held @ .., _] = &numbers[..] {
             for &flow in held {
@@ -126,7 +114,7 @@ impl<'a> World<'a> {
     pub(super) fn relay(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (Some(feeder), Some(endpoints)) = (state.before(), &state.endpoints) else {
+        let (Some(feeder), Some(endpoints)) = (state.before(), state.endpoints()) else {
             return;
         };
         let (written, released) = endpoints.written_and_acknowledged();
@@ -143,7 +131,7 @@ impl<'a> World<'a> {
         }
         self.keep_receiver(feeder);
         let state = self.flows.get_mut(flow);
-        let Some(endpoints) = &mut state.endpoints else {
+        let Some(endpoints) = state.endpoints_mut() else {
             return;
         };
         if more > 0 {
@@ -183,7 +171,7 @@ impl<'a> World<'a> {
         for &flow in behind {
             let (state, pool) = self.flows.close(flow)?;
             arrived = state.leave(pool);
-            let component = state.component.take();
+            let component = state.leave_calendar();
             if let Some(component) = component {
                 self.release(component);
             }

@@ -18,12 +18,12 @@ impl World<'_> {
             let turns = &self.turns;
             let state = &mut self.flows.measured[flow as usize];
             turns.place_ends(state);
-            state.component = Some(component);
-            if state.config.stack.is_foreign() {
+            state.enter_calendar(component);
+            if state.place().config.stack.is_foreign() {
                 self.connect_foreign(flow);
                 continue;
             }
-            let memory = self.memories.entry(state.acks).or_default();
+            let memory = self.memories.entry(state.place().acks).or_default();
             let (traced, is_plain) = (self.recorder.is_traced(), self.is_plain);
             state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
             self.recorder.await_capacity(flow);

@@ -16,10 +16,10 @@ impl World<'_> {
         let link = &self.fabric.links()[FORWARD as usize].link;
         let service = &self.scenario.path.forward.service;
         let rate = service.mean_rate();
-        let rate = rate.filter(|_| self.fabric.takes_path(state.data));
+        let rate = rate.filter(|_| self.fabric.takes_path(state.place().data));
         let capacity = rate.map(|rate| payload_rate(rate, link.overhead()));
-        let probe = StartupProbe::new(state.start, state.base_rtt, capacity);
-        if let Some(endpoints) = state.endpoints.as_deref_mut() {
+        let probe = StartupProbe::new(state.place().start, state.place().base_rtt, capacity);
+        if let Some(endpoints) = state.endpoints_mut() {
             endpoints.measure_startup(probe);
         }
     }
@@ -31,9 +31,9 @@ impl World<'_> {
     pub(super) fn look_at_startup(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows.measured[flow as usize];
-        let uses_path = self.fabric.takes_path(state.data);
-        let base_rtt = state.base_rtt;
-        let Some(endpoints) = state.endpoints.as_deref_mut() else {
+        let uses_path = self.fabric.takes_path(state.place().data);
+        let base_rtt = state.place().base_rtt;
+        let Some(endpoints) = state.endpoints_mut() else {
             return;
         };
         let mean = self.scenario.path.forward.service.mean_rate();
@@ -45,8 +45,8 @@ impl World<'_> {
     pub(super) fn end_startup(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows.measured[flow as usize];
-        if self.fabric.takes_path(state.data)
-            && let Some(endpoints) = state.endpoints.as_deref_mut()
+        if self.fabric.takes_path(state.place().data)
+            && let Some(endpoints) = state.endpoints_mut()
         {
             endpoints.end_startup(now, self.fabric.link(FORWARD));
         }

@@ -81,12 +81,7 @@ impl Turns {
     /// Sets the sides of a flow's endpoints.
     pub(super) const fn place_ends(&self, state: &mut FlowState<'_>) {
         if self.lookahead.is_some() {
-            let there = if state.reverse {
-                &mut state.sender_side
-            } else {
-                &mut state.receiver_side
-            };
-            *there = RIGHT;
+            state.part_ends();
         }
     }
 }
@@ -266,9 +261,10 @@ impl World<'_> {
     fn settle_background(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        if state.receiver_side == LEFT
-            && let Some(endpoints) = &mut state.endpoints
-            && (now >= state.stop || endpoints.receiver().finished_at().is_some())
+        let stop = state.place().stop;
+        if state.receiver_side() == LEFT
+            && let Some(endpoints) = state.endpoints_mut()
+            && (now >= stop || endpoints.receiver().finished_at().is_some())
         {
             self.catch_up();
         }
