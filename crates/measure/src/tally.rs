@@ -43,6 +43,8 @@ pub struct TrafficRow {
     pub started: u64,
     /// Of these, flows whose receiver has every byte.
     pub finished: u64,
+    /// Flows that were not opened because too many were open.
+    pub rejected: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Segments declared lost; of datagrams, those that the network dropped.
@@ -301,6 +303,7 @@ impl Tally {
         sums.row.runs += 1;
         sums.row.started += traffic.started;
         sums.row.finished += traffic.finished;
+        sums.row.rejected += traffic.rejected;
         sums.row.segments_sent += traffic.segments_sent;
         sums.row.segments_lost += traffic.segments_lost;
         sums.fct_s += traffic.fct_mean_s.unwrap_or(0.0) * traffic.finished as f64;

@@ -470,6 +470,12 @@ def remarks(overview: Mapping[str, Any], steady: Collection[str] = ()) -> list[s
                 f"All runs{which} over {short(path)} are identical, because nothing in them is "
                 "random: one run is enough."
             )
+    sentences += [
+        f"{row['rejected']} flows of {row['name']} over {short(row['path'])} were not started, "
+        "because more than a million were open."
+        for row in overview["traffic"]
+        if row["rejected"]
+    ]
     if any(each["runs"] < LEAST_FOR_INTERVAL for each in random):
         sentences.append(
             f"With fewer than {LEAST_FOR_INTERVAL} values a median has no 95 % interval: make more "

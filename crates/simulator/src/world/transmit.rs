@@ -1,0 +1,148 @@
+//! What the ends of a flow send: the ACKs of its receiver, and the segments of its sender, one by one
+//! or in bursts.
+
+use measure::Vantage;
+use network::{Ecn, Packet, Payload};
+use tcp::segment::Burst;
+
+use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
+
+use super::World;
+
+impl World<'_> {
+    /// Sends the ACKs that a receiver has ready.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, flow: u32) {
+        let now = self.now;
+        loop {
+            let state = self.flows.get_mut(flow);
+            let (route, asks_routers) = (state.place().acks, state.asks_routers());
+            let Some(endpoints) = state.endpoints_mut() else {
+                return;
+            };
+            if !asks_routers
+                && !self.is_plain
+                && let Some(ack) = endpoints.receiver().poll_plain_ack(now)
+            {
+                let packet = Packet {
+                    size: HANDSHAKE_ACK_SIZE,
+                    flow,
+                    ecn: Ecn::NotEct,
+                    payload: Carried::plain(ack, now, route),
+                };
+                self.offer(packet);
+                return;
+            }
+            let Some(ack) = endpoints.receiver().poll_ack(now) else {
+                return;
+            };
+            if self.is_plain {
+                self.see_ack(flow, &ack, Vantage::Receiver);
+            }
+            let mut packet = Packet {
+                size: ack_size(&ack),
+                flow,
+                ecn: Ecn::NotEct,
+                payload: Carried::ack(&ack, now, route, self.fabric.aside()),
+            };
+            if asks_routers {
+                self.echo(&ack, &mut packet);
+            }
+            self.offer(packet);
+        }
+    }
+
+    /// Sends all segments that a sender may send.
+    #[inline]
+    pub(super) fn transmit(&mut self, flow: u32) {
+        let now = self.now;
+        if self.needs_wakeups {
+            self.settle_device(flow);
+        }
+        loop {
+            let state = self.flows.get_mut(flow);
+            let Some(endpoints) = state.endpoints_mut() else {
+                return;
+            };
+            let burst = if self.is_plain {
+                endpoints.sender().poll_transmit(now).map(Burst::single)
+            } else {
+                endpoints.sender().poll_burst(now)
+            };
+            let Some(Burst { segment, count }) = burst else {
+                if self.is_plain {
+                    self.note_limit(flow);
+                }
+                if self.needs_wakeups {
+                    self.schedule_wakeup(flow);
+                }
+                return;
+            };
+            // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
+            // 6.1.5; Linux too).
+            let ecn = if state.place().config.ecn && segment.len > 0 && !segment.retransmission {
+                Ecn::Ect
+            } else {
+                Ecn::NotEct
+            };
+            let route = state.place().data;
+            let asks_routers = state.asks_routers();
+            let peer = state.peer();
+            if self.is_plain {
+                self.see_data_leave(flow, &segment, ecn);
+            }
+            let packet = Packet {
+                size: data_size(&segment),
+                flow,
+                ecn,
+                payload: Carried::data(&segment, now, route),
+            };
+            if let Some(peer) = peer {
+                self.offer_with_ack(peer, packet, count, asks_routers);
+            } else if count > 1 {
+                self.offer_burst(packet, count);
+            } else {
+                self.offer_segment(packet, asks_routers);
+            }
+        }
+    }
+
+    /// Offers one data segment, with the sender's request to routers.
+    #[inline(always)]
+    pub(super) fn offer_segment(&mut self, mut packet: Packet<Carried>, asks_routers: bool) {
+        let route = packet.payload.hop();
+        if asks_routers {
+            self.ask(&packet.payload.data_segment(), &mut packet);
+        }
+        let size = packet.size;
+        let accepted = self.offer(packet);
+        if self.needs_wakeups && accepted {
+            self.fill_device(packet.flow, route, size);
+        }
+    }
+
+    /// Offers `count` packets that differ only in their sequence numbers; `packet` is the first.
+    /// They carry no requests to routers.
+    #[inline]
+    pub(super) fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
+        let route = packet.payload.hop();
+        let link = self.fabric.routes().link(route);
+        let Some(state) = self.fabric.links().get(link as usize) else {
+            return self.cross_one_by_one(link, packet, count);
+        };
+        if self.needs_wakeups || state.router.is_some() {
+            // The device and the router see each packet.
+            for k in 0..count {
+                let payload = packet.payload.following(k);
+                let accepted = self.offer(Packet { payload, ..packet });
+                if self.needs_wakeups && accepted {
+                    self.fill_device(packet.flow, route, packet.size);
+                }
+            }
+            return;
+        }
+        let state = self.fabric.link(link);
+        let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
+        self.note_offered(link, packet, count - accepted);
+    }
+}
