@@ -86,7 +86,8 @@ test: begin-times $(VENV)/installed-dev rust-components $(BUILT_MODULE) $(if $(S
 	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each; done'
 	$(TIMED) "build of the Rust tests" cargo test $(RUST) --locked --quiet --no-run
 	$(TIMED) "Rust tests" cargo test $(RUST) --locked
-	$(TIMED) "Python tests" $(BIN)/pytest
+	$(TIMED) "Python tests" $(BIN)/pytest -n auto -m "not realtime"
+	$(TIMED) "Python tests in real time" $(BIN)/pytest -m realtime
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)
 
@@ -98,6 +99,12 @@ snapshots: tools
 	  --test requirements
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-kernel --test options
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-scenario --test schema
+
+# Draws the tables that the snapshots hash, and what has changed since they last passed.
+.PHONY: charts
+charts: $(VENV)/installed
+	cargo test --locked --quiet -p slowstart-simulator --test matrix --test table || true
+	$(BIN)/python .ci/charts target
 
 # The first prerequisite of `make test`, so that its table has the build.
 .PHONY: begin-times
