@@ -106,3 +106,14 @@ def test_the_figure_of_queues_is_a_distribution_over_time() -> None:
     line = axes.lines[0]
     assert points(line, "x")[50:52] == [0.0, 5.0]
     assert points(line, "y")[-1] == 1.0
+
+
+def test_flows_that_were_not_started_are_counted() -> None:
+    found = overview()
+    assert tables.remarks(found) == []
+    traffic = found["traffic"]
+    assert isinstance(traffic, list)
+    traffic[0]["rejected"] = 12
+    assert tables.remarks(found) == [
+        "12 flows of web over dumbbell were not started, because more than a million were open."
+    ]
