@@ -37,8 +37,8 @@ def overview() -> dict[str, object]:
 
     traffic = {
         "path": "dumbbell", "name": "web", "beside": [], "runs": 2, "started": 20, "finished": 18,
-        "rejected": 0, "segments_sent": 100, "segments_lost": 1, "fct_mean_s": None, "load_offered": 0.35,
-        "load_delivered": 0.34,
+        "rejected": 0, "segments_sent": 100, "segments_lost": 1, "fct_mean_s": None,
+        "load_offered": 0.35, "load_delivered": 0.34,
         "responses": [response(0, None, 9), response(10_000, 20_000, 4), response(500, 1000, 5)],
     }  # fmt: skip
     paths = [{"path": "dumbbell", "runs": 2, "stopped": 0}]
