@@ -593,6 +593,18 @@ impl Scoreboard {
         None
     }
 
+    /// The number of segments from `index` on, at most `most`, that are lost and were sent together:
+    /// Linux has them in one packet, and retransmits it as one.
+    pub(crate) fn pending_run(&self, index: u64, most: u32) -> u32 {
+        let sent = self.slot(index).sent;
+        let belongs = |at: &u64| {
+            let slot = self.slot(*at);
+            slot.sent == sent && slot.has(LOST) && !slot.has(RETRANS)
+        };
+        let last = self.next.min(index + u64::from(most));
+        1 + (index + 1..last).take_while(belongs).count() as u32
+    }
+
     pub(crate) const fn has_pending(&self) -> bool {
         self.pending_count > 0
     }

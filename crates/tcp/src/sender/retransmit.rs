@@ -84,7 +84,12 @@ impl Sender {
             return None;
         }
         if !self.pass.has_burst() {
-            let burst = self.full_burst();
+            let full = self.full_burst();
+            let burst = if self.pacer.is_on() {
+                self.board.pending_run(index, full)
+            } else {
+                full
+            };
             self.pass.begin_retransmissions(burst);
             self.pacer.begin(now);
         }

@@ -128,7 +128,7 @@ impl Sender {
         }
         let mut burst = limit.min(full);
         if usable < unsent {
-            burst += self.part_in_window(burst, left.min(full), usable);
+            burst += self.part_at_end(burst, left.min(full), usable);
         }
         self.pass.begin_new(burst);
         true
@@ -158,8 +158,8 @@ impl Sender {
                 return false;
             }
             burst = limit.min(full);
-            if usable < unsent {
-                burst += self.part_in_window(burst, left.min(full), usable);
+            if usable < unsent || self.pacer.is_on() {
+                burst += self.part_at_end(burst, left.min(full), usable.min(unsent));
             }
         } else if self.pacer.is_on() || self.config.small_queue.is_some() {
             // Each segment is a packet of its own, for which the pacer or the device is asked.
@@ -222,12 +222,12 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_mss_split_point`: 1 if the receive window ends within a segment, and the part that
-    /// fits leaves as the end of a burst of `burst` full segments. At most `most` segments may leave,
-    /// and at most half of the congestion window (`tcp_cwnd_test`).
+    /// Linux `tcp_mss_split_point`: 1 if the receive window or what was written, `usable` bytes, ends
+    /// within a segment, and the part leaves as the end of a burst of `burst` full segments. At most
+    /// `most` segments may leave, and at most half of the congestion window (`tcp_cwnd_test`).
     #[cold]
     #[inline(never)]
-    fn part_in_window(&self, burst: u32, most: u32, usable: u64) -> u32 {
+    fn part_at_end(&self, burst: u32, most: u32, usable: u64) -> u32 {
         let most = most.min((self.cwnd.segments() / 2).max(1));
         let is_held = !self.board.is_empty() && self.stream.nagle_holds_part(self.snd_una);
         let ends_in_part = u64::from(burst) * self.smss() < usable;

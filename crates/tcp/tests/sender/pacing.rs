@@ -145,6 +145,58 @@ fn without_tso_nothing_waits() {
     }
 }
 
+/// The numbers and times in microseconds of the segments that leave by `end`.
+fn numbered(script: &mut Script, end: Instant) -> Vec<(u64, u64)> {
+    let before = script.sent.len();
+    departures(script, end.saturating_since(script.now));
+    let sent = &script.sent[before..];
+    sent.iter()
+        .map(|(at, segment)| (segment.seq / MSS, at.as_micros()))
+        .collect()
+}
+
+/// Linux has segments that left together in one packet, splits it where SACK blocks end, and
+/// retransmits each part as one packet (`tcp_xmit_retransmit_queue`). The pacer spaces the parts.
+#[test]
+fn lost_segments_that_left_together_are_retransmitted_together() {
+    let mut settings = config("bbr");
+    settings.tso_segments = 45;
+    let mut script = Script::established(settings, 40);
+    script.write(20 * MSS);
+    assert_eq!(script.sent.len(), 10);
+    script.now = ms(84);
+    let first = script.ack(0, &[(9, 10), (1, 7)]);
+    assert_eq!(first, [0]);
+    let rest = numbered(&mut script, ms(90));
+    let numbers: Vec<u64> = rest.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers[..4], [7, 8, 10, 11]);
+    // 10 segments per 40 ms, times 2.885, less 1 %: 714 kB/s, which is 1.4 ms for a segment. The
+    // pacer had been idle, which credits the first half of it.
+    let times: Vec<u64> = rest.iter().map(|(_, at)| *at - 84_000).collect();
+    assert_eq!(times[..4], [699, 699, 3_499, 3_499]);
+}
+
+/// Linux `tcp_mss_split_point`: the end of what was written is no packet of its own.
+#[test]
+fn the_end_of_a_write_leaves_with_the_burst_before() {
+    let mut settings = config("reno+standard");
+    settings.pacing = true;
+    settings.initial_window = 20;
+    settings.tso_segments = 45;
+    let mut script = Script::established(settings, 10);
+    // 20 * 1000 B / 10 ms * 2 = 4 MB/s: bursts of 3 segments, in a millisecond less 9 free ones.
+    script.write(14 * MSS + 604);
+    let lengths: Vec<u32> = script.sent.iter().map(|(_, segment)| segment.len).collect();
+    assert_eq!(lengths, [1_000; 12]);
+    let at = departures(&mut script, Duration::from_millis(10));
+    assert_eq!(at[0], at[1]);
+    assert_eq!(at[1], at[2]);
+    assert_eq!(
+        script.sent.last().map(|(_, segment)| segment.len),
+        Some(604)
+    );
+}
+
 #[test]
 fn bbr_is_paced_without_configured_pacing() {
     let script = Script::established(config("bbr"), 100);
