@@ -66,6 +66,9 @@ def _show(profiles: list[str], found: list[dict[str, Any]]) -> None:
     for row in found:
         name = f"{row['profile']}-{row['seed']}"
         if row["identical"] is None:
-            write(f"{name}: not judged, because this host was late for its events in nearly all runs\n")
+            write(
+                f"{name}: not judged, because this host was late for its events in nearly all "
+                "runs\n"
+            )
         elif not row["identical"]:
             write(f"{name}, event {row['event']}: {row['difference']}\n")
