@@ -65,7 +65,7 @@ FLOORS = (
     ("studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
     ("studies.page",),
-    ("studies.library", "studies.terminal"),
+    ("studies.library", "studies.showing", "studies.terminal"),
     ("studies",),
     # Sweeps.
     ("sweeps.expressions",),
