@@ -66,10 +66,12 @@ class _Renderer(_Svg):  # type: ignore[misc]
 
     def draw_text(self, *given: Any, **named: Any) -> None:
         """As the base class does, once for each file."""
-        writer: Any = self.writer
-        writer.data("")  # ends a tag that is still open, in both files
         every = self._files.open
-        for part, form in self._forms:
+        # The writer ends a tag that is still open where it writes next, so in the first file only.
+        is_open = not every[0][-1].endswith("\n")
+        for number, (part, form) in enumerate(self._forms):
+            if is_open and number:
+                part.append(">\n")
             self._files.open = (part,)
             mpl.rcParams["svg.fonttype"] = form
             super().draw_text(*given, **named)
