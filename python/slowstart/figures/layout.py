@@ -30,6 +30,10 @@ class OnePass(ConstrainedLayoutEngine):
 
     def execute(self, fig: Any) -> None:
         """Moves and resizes the panels of a figure."""
+        if any(axes.get_label() == "<colorbar>" for axes in fig.axes):
+            # A colour bar lies beside the panel of the previous pass.
+            super().execute(fig)
+            return
         given: Any = self.get()
         width, height = fig.get_size_inches()
         pads = {
