@@ -49,6 +49,7 @@ from slowstart.figures.canvas import (
     thin,
     widen,
     write,
+    write_and_outline,
 )
 from slowstart.labels import shortened
 
@@ -93,6 +94,7 @@ __all__ = [
     "thin",
     "widen",
     "write",
+    "write_and_outline",
 ]  # fmt: skip
 
 _MEGA = 1e6

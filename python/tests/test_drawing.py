@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ import pytest
 import slowstart
 from slowstart import plots, stats
 from slowstart._native import median_interval
-from slowstart.figures import canvas, colors
+from slowstart.figures import canvas, colors, vector
 from slowstart.report import tables
 from slowstart.report.artifacts import facts
 
@@ -159,3 +160,15 @@ def test_spikes_of_a_long_series_are_kept() -> None:
     time, thinned = plots.thin(np.arange(100_000.0), values)
     assert len(time) <= 2 * canvas._VERTICES
     assert thinned[time == 77_777] == 9.0
+
+
+def test_both_forms_of_a_figure_are_those_that_are_drawn_alone(small: slowstart.Result) -> None:
+    figure = plots.exit_shares(json.loads(small.overview())["summary"], NAMES)
+    with plots.styled():
+        text, outlines = vector.both(figure)
+        assert vector.with_text(figure) == text
+        assert vector.outlined(figure) == outlines
+    words = [each.text for each in ElementTree.fromstring(text).iter() if each.text]
+    assert "early" in words
+    assert b"<text" not in outlines
+    ElementTree.fromstring(outlines)

@@ -13,7 +13,17 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 FLOORS = (
     # What needs no other module, and the rooms' own names.
     ("_native", "analysis", "checking", "commands", "fidelity", "figures", "report", "store"),
-    ("_version", "errors", "quantities", "stats", "startup", "figures.colors", "figures.stacking"),
+    (
+        "_version",
+        "errors",
+        "quantities",
+        "stats",
+        "startup",
+        "figures.colors",
+        "figures.layout",
+        "figures.stacking",
+        "figures.vector",
+    ),
     ("extras", "figure_style", "labels", "figures.theme"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
     ("running", "stacks", "traces"),
@@ -55,7 +65,7 @@ FLOORS = (
     ("studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
     ("studies.page",),
-    ("studies.library", "studies.terminal"),
+    ("studies.library", "studies.showing", "studies.terminal"),
     ("studies",),
     # Sweeps.
     ("sweeps.expressions",),

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -95,7 +96,11 @@ def test_runs_that_failed_the_self_check_are_reported_and_excluded(
     words = ("compare", "fast.toml", "-a", "reno", "--duration", "500 ms", "--stack", "linux")
     done = command(*words, "-o", "out")
     assert (done.returncode, done.stdout) == (1, "")
-    excluded, refused = done.stderr.splitlines()
+    repeated, excluded, refused = done.stderr.splitlines()
+    assert repeated == (
+        "slowstart: the runs were made 3 times, because runs failed the emulator's timing "
+        "self-check: 1 of 1, then 1 of 1, then 1 of 1"
+    )
     assert excluded.startswith("slowstart: reno+standard over fast, run 0, excluded: ")
     assert "--force" in refused
     assert not (tmp_path / "out").exists()
@@ -249,3 +254,35 @@ sys.exit(cli.invoke(sys.argv[1:]))
         assert done.stderr.count("\n") == 1
         assert "emulation needs /dev/net/tun" in done.stderr
         assert list(tmp_path.iterdir()) == []
+
+
+class _Made:
+    """A result whose given runs failed the self-check."""
+
+    def __init__(self, *failed: tuple[int, int]) -> None:
+        self.failed = failed
+
+    def untrusted(self) -> list[tuple[int, int, list[str]]]:
+        return [(*each, ["late"]) for each in self.failed]
+
+
+def test_runs_on_the_kernel_are_made_again_until_each_algorithm_has_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from slowstart.commands import execution
+
+    repeated: Any = execution.repeated
+    scenarios = slowstart.compare("wired", ["cubic", "reno"], size="200 kB", runs=2)
+    # One failed run of two is excluded, and no reason to repeat all.
+    some = _Made((0, 1))
+    made = iter([some])
+    assert repeated(scenarios, lambda: next(made)) is some
+    assert capsys.readouterr().err == ""
+    made = iter([_Made((1, 0), (1, 1), (0, 0)), some])
+    assert repeated(scenarios, lambda: next(made)) is some
+    assert capsys.readouterr().err.endswith("self-check: 3 of 4, then 1 of 4\n")
+    # None is complete: the one with the fewest failures is shown.
+    two = _Made((1, 0), (1, 1))
+    made = iter([_Made((1, 0), (1, 1), (0, 0)), two, _Made((0, 0), (0, 1), (1, 1))])
+    assert repeated(scenarios, lambda: next(made)) is two
+    assert "made 3 times" in capsys.readouterr().err

@@ -12,6 +12,7 @@ import pytest
 from conftest import Command
 
 from slowstart import InputError, RunError
+from slowstart.report.redraw import KINDS
 from slowstart.store.output import output_folder
 
 WORDS = ("-a", "cubic+search", "-a", "bbr", "--size", "500 kB", "-n", "6", "-q")
@@ -74,7 +75,9 @@ def test_timed_flows_and_single_runs_are_drawn_too(command: Command, tmp_path: P
     done = command("compare", "wired", "-a", "reno", "--duration", "1s", "-o", "out")
     assert done.returncode == 0, done.stderr
     assert "out/report.html" in done.stdout
-    assert (tmp_path / "out" / "distributions.svg").exists()
+    assert (tmp_path / "out" / "throughput-delay.svg").exists()
+    # One value has no distribution.
+    assert not (tmp_path / "out" / "distributions.svg").exists()
 
 
 def test_a_scenario_is_written_with_its_traces(command: Command, tmp_path: Path) -> None:
@@ -176,3 +179,22 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(RunError, match=r"out: no space left"), output_folder(name):
             raise error
         assert list(tmp_path.iterdir()) == []
+
+
+def test_below_each_figure_is_the_command_that_draws_it(command: Command, tmp_path: Path) -> None:
+    done = command("compare", "leo", *WORDS, "--traces", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "out"
+    figures = {each.name: each.read_bytes() for each in out.glob("*.svg")}
+    page = (out / "report.html").read_text()
+    lines = re.findall(r"Draw it again: <code>slowstart ([^<]+)</code>", page)
+    assert len(lines) == len(figures)
+    assert "plot . evolution --paths leo" in lines
+    words = [word for line in lines for word in line.split() if word in KINDS]
+    assert sorted(words) == sorted(
+        ["completion", "distributions", "evolution", "exit-cost", "exit-shares", "throughput-delay"]
+    )
+    # One command draws several figures; in the page's folder it gives the same bytes.
+    made = command("plot", "out", *words, "-o", "again")
+    assert made.returncode == 0, made.stderr
+    assert {each.name: each.read_bytes() for each in (tmp_path / "again").iterdir()} == figures

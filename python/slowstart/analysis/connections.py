@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import operator
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -315,6 +316,7 @@ def write(
         files=[{"name": each["file"], "notes": each["notes"], "format": each["format"],
                 "records": each["records"]} for each in reports],
         figures=figures,
+        command=f"slowstart analyze {shlex.join(each['file'] for each in reports)} -o DIR",
         answer_heads=questions.HEADS,
         answers=asked.rows,
         sentences=asked.lines,

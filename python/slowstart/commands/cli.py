@@ -9,6 +9,7 @@ figures and their libraries where they use them.
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import json
 import os
@@ -441,5 +442,8 @@ def invoke(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """The entry point of the command."""
+    # Figures are thousands of objects that live until their file is written: searching them for
+    # garbage at the usual rate takes a tenth of the time of a report.
+    gc.set_threshold(50_000, 20, 20)
     signal.signal(signal.SIGTERM, _terminated)
     sys.exit(invoke(sys.argv[1:]))

@@ -31,6 +31,7 @@ Examples:
   sudo slowstart study suss-testbed --stack simulated --stack linux --only wired
   sudo slowstart study linux-fidelity --quick
   slowstart study ./my-study --seal
+  slowstart study show throughput-geo
 
 \b
 Without a name, list the studies. NAME may also be the folder of your own study; see
@@ -38,6 +39,11 @@ docs/guides/studies.md. DIR keeps every finished run, so a repeated command resu
 it was interrupted, and a full run reuses the runs of a quick one.
 
 
+show CLAIM prints all about one claim, by the id that the report's addresses end with: its
+published number and source, its measure and band, its runs, what they found (in -o DIR, by default
+the study's own folder of results), its figure, and the command that repeats it. Write STUDY/CLAIM
+for a study of your own.
+
 --seal belongs before the first run of your own study: it shows that no band was chosen after
 a result was seen. A changed claim is refused until its line is deleted by hand.
 
@@ -66,7 +72,12 @@ Exit status: 0 done (even if a claim differs), 1 a run failed, 2 invalid input.
 def study(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A study, or a study folder.",
+        typer.Argument(metavar="NAME", help="A study, a study folder, or show.",
+                       show_default=False),
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Argument(metavar="CLAIM", help="After show: the claim to show.",
                        show_default=False),
     ] = None,
     quick: Quick = False,
@@ -101,6 +112,14 @@ def study(
         _list(options)
         return 0
     need_report("slowstart study NAME")
+    if name == "show":
+        if quick or calibrate or seal or only or options.stack or options.runs or options.threads:
+            raise InputError(
+                "study show runs nothing: leave out the other options but -o and --json"
+            )
+        return _show(claim, options)
+    if claim is not None:
+        raise InputError(f"a study has no second name {claim}: for a claim, study show {claim}")
     chosen = any((options.stack, options.force, options.switch_hystart, traces))
     if seal:
         if chosen or only or quick or calibrate:
@@ -131,6 +150,24 @@ def study(
     from slowstart import studies
 
     return _run(studies.load(name, traces), quick=quick, only=only or [], options=options)
+
+
+def _show(claim: str | None, options: RunOptions) -> int:
+    """Prints all about one claim."""
+    from slowstart import studies
+    from slowstart.studies import showing, terminal
+
+    if claim is None:
+        raise InputError("study show needs the id of a claim: study show CLAIM")
+    given, called = showing.home(claim)
+    chosen = studies.load(given)
+    one = showing.claim_of(chosen, called)
+    made = showing.document(chosen, one, options.folder(f"study-{chosen.name}"), given)
+    options.print(
+        lambda: _text({"format": 1, "kind": "claim", "version": __version__, **made}),
+        lambda: terminal.show_claim(made["words"], showing.lines(made)),
+    )
+    return 0
 
 
 def _list(options: RunOptions) -> None:

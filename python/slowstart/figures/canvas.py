@@ -5,7 +5,6 @@ The look of :mod:`slowstart.figure_style` that holds at the time determines widt
 
 from __future__ import annotations
 
-import io
 import re
 import textwrap
 from contextlib import contextmanager
@@ -16,13 +15,12 @@ import numpy as np
 import polars as pl
 from matplotlib import patheffects
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
-from matplotlib.transforms import blended_transform_factory
 
 from slowstart import figure_style
+from slowstart.figures import vector
+from slowstart.figures.layout import OnePass, fix_labels
 from slowstart.figures.stacking import StackedFigure, is_stacking
 
 if TYPE_CHECKING:
@@ -105,7 +103,7 @@ def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
     height = figure_style.current().height_in or height
     kind = StackedFigure if is_stacking() else Figure
-    figure = kind(figsize=(width, height), layout="constrained")
+    figure = kind(figsize=(width, height), layout=OnePass())
     FigureCanvasAgg(figure)
     return figure
 
@@ -209,9 +207,11 @@ def finish(figure: Figure, title: str) -> Figure:
                 axes.get_position().height * figure.get_figheight() * _LETTERS / scaled(1)
             )
             axes.set_ylabel(wrapped(axes.get_ylabel(), max(fitting, 8)))
-    figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
     figure.set_layout_engine("none")
-    _fix_labels(figure)
+    fix_labels(figure)
     return figure
 
 
@@ -233,43 +233,12 @@ def wrapped(text: str, letters: int) -> str:
     return "\n".join(lines)
 
 
-def _fix_labels(figure: Figure) -> None:
-    """Aligns the y labels of each column of panels, and fixes the places of all axis labels.
-
-    Otherwise each drawing measures the tick labels of all panels of a column for each of them
-    (:meth:`matplotlib.figure.Figure.align_ylabels`), which takes most of its time.
-    """
-    width, height = figure.bbox.width, figure.bbox.height
-    edges: dict[tuple[int, str, int], list[Axis]] = {}
-    for axes in figure.axes:
-        x, y = axes.xaxis.label.get_position()
-        across = blended_transform_factory(axes.transAxes, figure.transFigure)
-        axes.xaxis.set_label_coords(x, y / height, transform=across)
-        place, side = axes.get_subplotspec(), str(axes.yaxis.get_label_position())
-        column = (
-            -1 if place is None else place.colspan.start if side == "left" else place.colspan.stop
-        )
-        grid = id(axes) if place is None else id(place.get_gridspec())
-        edges.setdefault((grid, side, column), []).append(axes.yaxis)
-    for (_, side, _), group in edges.items():
-        # An axis without a label has no place for one, but its ticks count as theirs do.
-        outermost = (min if side == "left" else max)(each.label.get_position()[0] for each in group)
-        for axis in group:
-            down = blended_transform_factory(figure.transFigure, axis.axes.transAxes)
-            at = outermost
-            if side == "left" and axis.label.get_text():
-                # A label of more lines than the others' would be cut at the edge of the figure.
-                lines = axis.label.get_window_extent().width
-                at = min(axis.label.get_position()[0], max(outermost, lines + 1))
-            axis.set_label_coords(at / width, axis.label.get_position()[1], transform=down)
-
-
 def save(figure: Figure, folder: Path, name: str, *, png: bool = False) -> None:
     """Writes ``name.svg``, with text as outlines, for pages; with ``png`` also ``name.png``.
 
     Equal figures give equal bytes.
     """
-    _svg(figure, folder / f"{name}.svg", as_text=False)
+    (folder / f"{name}.svg").write_bytes(outlined(figure))
     if png:
         _png(figure, folder / f"{name}.png")
 
@@ -280,12 +249,27 @@ def write(figure: Figure, folder: Path, name: str) -> list[Path]:
     Text remains text: in SVG files as such, in PDF files as TrueType (type 42). Equal figures give
     equal bytes.
     """
+    return _write(figure, folder, name, None)
+
+
+def write_and_outline(figure: Figure, folder: Path, name: str) -> bytes:
+    """As :func:`write`; returns what :func:`outlined` does, from the same drawing."""
+    with styled():
+        text, outlines = vector.both(figure)
+    _write(figure, folder, name, text)
+    return outlines
+
+
+def _write(figure: Figure, folder: Path, name: str, svg: bytes | None) -> list[Path]:
     made = []
     for suffix in figure_style.current().formats:
         file = folder / f"{name}.{suffix}"
         if suffix == "svg":
-            _svg(figure, file, as_text=True)
+            with styled():
+                file.write_bytes(vector.with_text(figure) if svg is None else svg)
         elif suffix == "pdf":
+            from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
             with styled():
                 page: Any = FigureCanvasPdf(figure)
                 page.print_pdf(file, metadata={"CreationDate": None})
@@ -297,16 +281,8 @@ def write(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 def outlined(figure: Figure) -> bytes:
     """The figure as SVG with its text as outlines, which looks the same everywhere."""
-    made = io.BytesIO()
-    _svg(figure, made, as_text=False)
-    return made.getvalue()
-
-
-def _svg(figure: Figure, file: Path | io.BytesIO, *, as_text: bool) -> None:
-    # savefig would repeat the layout for each file.
-    with styled(), mpl.rc_context({"svg.fonttype": "none" if as_text else "path"}):
-        vector: Any = FigureCanvasSVG(figure)
-        vector.print_svg(file, metadata={"Date": None})
+    with styled():
+        return vector.outlined(figure)
 
 
 def _png(figure: Figure, file: Path) -> None:

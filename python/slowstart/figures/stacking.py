@@ -7,13 +7,11 @@ usual shape and lays out one column.
 
 from __future__ import annotations
 
-import io
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
@@ -83,14 +81,6 @@ class StackedFigure(Figure):
                 if longest * len(ticks) * _CHARACTER > _NARROW - 1:
                     for each in ticks:
                         each.set(rotation=35, ha="right", rotation_mode="anchor")
-
-
-def svg(figure: Figure) -> bytes:
-    """The figure as SVG; equal figures give equal bytes."""
-    buffer = io.BytesIO()
-    vector: Any = FigureCanvasSVG(figure)
-    vector.print_svg(buffer, metadata={"Date": None})
-    return buffer.getvalue()
 
 
 def _sharing(word: bool | str) -> str:

@@ -120,7 +120,9 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
             painter.draw(name, None, caption, plots.completion_by_size, part, names, count)
     caption = "Empirical distribution functions (CDFs) over all flows of all runs."
     short = flows.with_columns(pl.col("path").map_elements(tables.short, return_dtype=pl.String))
-    for name, some in pages("distributions", short["path"].to_list()):  # none without flows
+    # A path on which nothing is random has one run, and one value has no distribution.
+    several = short.filter((pl.col("run").n_unique() > 1).over("path"))
+    for name, some in pages("distributions", several["path"].to_list()):
         part = short.filter(pl.col("path").is_in(some))
         painter.draw(name, None, caption, plots.distributions, part, names)
     for name, some in pages("throughput-delay", short.drop_nulls("rtt_p95_ms")["path"].to_list()):
@@ -279,17 +281,22 @@ class _Painter:
         while name in self._taken:
             name += "-more"
         self._taken.add(name)
-        figure = draw(*tables)
-        plots.write(figure, self._folder, name)
-        usual = replace(figure_style.current(), width_in=None, height_in=None, across=None)
+        page = draw(*tables)
+        # The width is that of the files: the page has the usual one.
+        usual = replace(self._look, width_in=None, height_in=None, across=None)
+        if usual == self._look:
+            shown = plots.write_and_outline(page, self._folder, name)
+        else:
+            plots.write(page, self._folder, name)
         with figure_style.using(usual):
-            # The width is that of the files: the page has the usual one.
-            page = figure if usual == self._look else draw(*tables)
+            if usual != self._look:
+                page = draw(*tables)
+                shown = plots.outlined(page)
             narrow = None
             if len({axes.get_position().x0 for axes in page.axes}) > 1:
                 with stacking():
                     narrow = plots.outlined(draw(*tables))
-            self.drawings.append(Drawing(name, path, caption, plots.outlined(page), narrow))
+            self.drawings.append(Drawing(name, path, caption, shown, narrow))
 
     def evolutions(
         self,

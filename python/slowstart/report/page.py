@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import platform
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
     from slowstart._native import Scenario
 
 
+# By the beginning of a figure's name: its kind in `slowstart plot`.
+_KINDS = {
+    "completion-by-size": "completion",
+    **{
+        kind: kind
+        for kind in (
+            "distributions", "evolution", "exit-cost", "exit-shares", "network", "queues",
+            "response-distributions", "response-times", "throughput-delay",
+        )
+    },
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A figure with its name and its caption."""
@@ -35,10 +49,18 @@ class Drawing:
     """The same with panels below each other, for narrow screens; ``None`` if that is no different.
     """
 
-    def shown(self) -> tuple[str, str, str, str | None]:
-        """What the page needs: name, caption, and data URLs of both pictures."""
+    def shown(self) -> tuple[str, str, str, str | None, str | None]:
+        """What the page needs: name, caption, data URLs of both pictures, and the command."""
         narrow = None if self.narrow is None else data_url(self.narrow)
-        return self.name, self.caption, data_url(self.svg), narrow
+        return self.name, self.caption, data_url(self.svg), narrow, self.command()
+
+    def command(self) -> str | None:
+        """The command that draws it again in the page's folder; ``None`` if there is none."""
+        kind = next((kind for name, kind in _KINDS.items() if self.name.startswith(name)), None)
+        if kind is None:
+            return None
+        only = "" if self.path is None else f" --paths {shlex.quote(tables.short(self.path))}"
+        return f"slowstart plot . {kind}{only}"
 
 
 @dataclass(frozen=True)

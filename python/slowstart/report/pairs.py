@@ -161,8 +161,10 @@ def columns(found: Sequence[Effect]) -> list[Column]:
 
 
 def words(found: Sequence[Effect]) -> str:
-    """What the numbers are, in two sentences."""
+    """What the numbers are, in one or two sentences."""
     tests = sum(each.p is not None for each in found)
+    if not tests:
+        return "Medians over pairs of runs with the same seed; too few pairs for a test."
     return (
         "Medians over pairs of runs with the same seed, with 95 % intervals. p: Wilcoxon's "
         f"signed-rank test, adjusted by Holm's method over {tests} tests."

@@ -119,9 +119,13 @@ _PLAIN: dict[str, Callable[[Values], Any]] = {
 }
 
 
-def _function(statistic: str) -> Callable[[Values], Any]:
+def _sd(values: Values, axis: int = -1) -> Any:
+    return np.std(values, ddof=1 if values.shape[axis] > 1 else 0, axis=axis)
+
+
+def _function(statistic: str) -> Callable[..., Any]:
     if statistic == "sd":
-        return lambda values: np.std(values, ddof=1 if len(values) > 1 else 0)
+        return _sd
     if statistic in _PLAIN:
         return _PLAIN[statistic]
     fraction = int(statistic.removeprefix("p")) / 100
@@ -157,7 +161,7 @@ def _interval(groups: list[Values], values: Values, statistic: str, value: float
     found = tests.bootstrap(
         (values,),
         _function(statistic),
-        vectorized=statistic == "mean",
+        vectorized=statistic in ("mean", "sd"),
         n_resamples=_RESAMPLES,
         confidence_level=CONFIDENCE,
         method="BCa" if statistic == "mean" else "percentile",

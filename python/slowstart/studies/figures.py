@@ -151,6 +151,13 @@ def _key(style: colors.Style, label: object, **more: Any) -> Line2D:
 
 def points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
     """Every statistic of a figure or table, with its published value."""
+    made: list[Point] = findings.once(
+        ("points", drawing.name, stack), lambda: _all_points(findings, drawing, stack)
+    )
+    return made
+
+
+def _all_points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
     rows = _rows(findings, drawing, stack)
     if rows.is_empty():
         return []

@@ -14,7 +14,7 @@ from slowstart.studies import claims as judging
 from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from slowstart.studies.claims import Claim, Verdict
     from slowstart.studies.estimates import Estimate
@@ -52,6 +52,7 @@ class Findings:
     """Whether claims about calibrated networks were judged over the sets that the baseline allows,
     not at the chosen points alone."""
     _explanations: dict[str, Filled] = field(default_factory=dict)
+    _kept: dict[Hashable, Any] = field(default_factory=dict)
 
     def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
         """Rows of an experiment: a table of ``TABLES``, ``flow_traces`` or ``link_traces``.
@@ -59,6 +60,12 @@ class Findings:
         Further columns are the axes of the grid, ``job``, ``run`` and ``seed``.
         """
         return self.tables.get((experiment, stack, table), pl.DataFrame())
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make`` returns, made once: a page draws a figure for wide and narrow screens."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def explanation(self, claim: Claim) -> Filled:
         """The explanation of a claim's difference, with the numbers of these runs."""

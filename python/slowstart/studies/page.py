@@ -15,7 +15,7 @@ import polars as pl
 
 from slowstart import plots, vm
 from slowstart._version import __version__
-from slowstart.figures.stacking import stacking, svg
+from slowstart.figures.stacking import stacking
 from slowstart.report import page as report
 from slowstart.studies import figures, headline
 from slowstart.studies.bands import plain
@@ -149,8 +149,7 @@ def _narrow(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> st
         figure = figures.draw(findings, drawing, stacks)
         if figure is None or getattr(figure, "grid", None) is None:
             return None
-        with plots.styled():
-            return report.data_url(svg(figure))
+        return report.data_url(plots.outlined(figure))
 
 
 def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:

@@ -203,6 +203,16 @@ def _show_totals(out: Console, findings: Findings) -> None:
         out.print("This was a quick run: fewer repetitions, so the verdicts are provisional.")
 
 
+def show_claim(words: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Prints a claim: its words, and a line for each of its parts."""
+    out = console()
+    long = not sys.stdout.isatty()
+    out.print(Text(words, "bold"), soft_wrap=long)
+    width = max(len(head) for head, _ in rows)
+    for head, said in rows:
+        out.print(Text.assemble((f"{head:<{width}}  ", "dim"), said), soft_wrap=long)
+
+
 def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
     """Prints what each calibration allows."""
     out = console()

@@ -17,10 +17,11 @@ from slowstart.studies.store import Extract
 from .chapter4 import (
     bins_figure,
     capacity_moment,
-    mean_rtt,
+    mean_curve,
     norm_figure,
     norms_of,
     rounds_figure,
+    rtt_curves,
     sensitivity_figure,
     sent_figure,
     spectrum_figure,
@@ -182,8 +183,11 @@ def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
     if not kept:
         return None
 
-    def peak(runs: Sequence[tuple[dict[str, Any], pl.DataFrame]]) -> float:
-        moments, average = mean_rtt(runs)
+    curves = rtt_curves(kept)
+    shortest = [flow["rtt_min_ms"] for flow, _ in kept]
+
+    def peak(places: Sequence[int]) -> float:
+        moments, average = mean_curve([curves[place] for place in places])
         found = spectrum(moments, average, float(moments[-1]))
         if found is None:
             return float("nan")
@@ -191,15 +195,15 @@ def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
         there = frequency >= 1 / (moments[-1] - moments[0])
         value = float(frequency[there][int(np.argmax(amplitude[there]))])
         if parameters.get("period"):
-            return 1e3 / value / float(np.median([flow["rtt_min_ms"] for flow, _ in runs]))
+            return 1e3 / value / float(np.median([shortest[place] for place in places]))
         return value
 
-    value = peak(kept)
+    value = peak(range(len(kept)))
     if np.isnan(value):
         return None
     rng = np.random.default_rng(len(kept))
     drawn = rng.integers(0, len(kept), size=(500, len(kept))) if len(kept) > 1 else np.empty((0, 0))
-    found = [peak([kept[place] for place in row]) for row in drawn]
+    found = [peak(row) for row in drawn]
     low, high = map(float, np.nanquantile(found, [0.025, 0.975])) if found else (None, None)
     return Estimate(value, low, high, 0.95 if found else None, len(kept), len(kept))
 

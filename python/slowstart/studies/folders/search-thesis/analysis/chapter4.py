@@ -165,16 +165,34 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
         return plots.finish(figure, titled(drawing, words, stack))
 
 
+Curve = tuple["Values", "Values", float]
+"""The RTT of a run: its times, its values in ms, and when it reached capacity."""
+
+
 def mean_rtt(kept: Sequence[tuple[Mapping[str, Any], pl.DataFrame]]) -> tuple[Values, Values]:
     """Times until capacity (the median of the runs), and the RTT averaged over runs."""
-    curves, ends = [], []
+    return mean_curve(rtt_curves(kept))
+
+
+def rtt_curves(kept: Sequence[tuple[Mapping[str, Any], pl.DataFrame]]) -> list[Curve | None]:
+    """The RTT of each run; ``None`` for one without a sample or that did not reach capacity."""
+    found: list[Curve | None] = []
     for flow, series in kept:
         rows = series.drop_nulls("rtt_ms")
-        if flow["capacity_true_s"] is not None and not rows.is_empty():
-            curves.append((numbers(rows, "time_s"), numbers(rows, "rtt_ms")))
-            ends.append(flow["capacity_true_s"])
-    moments = np.linspace(max(time[0] for time, _ in curves), float(np.median(ends)), 2000)
-    return moments, np.mean([np.interp(moments, *each) for each in curves], axis=0)
+        if flow["capacity_true_s"] is None or rows.is_empty():
+            found.append(None)
+        else:
+            times, values = numbers(rows, "time_s"), numbers(rows, "rtt_ms")
+            found.append((times, values, flow["capacity_true_s"]))
+    return found
+
+
+def mean_curve(curves: Sequence[Curve | None]) -> tuple[Values, Values]:
+    """What :func:`mean_rtt` returns, of the curves of its runs."""
+    there = [each for each in curves if each is not None]
+    end = float(np.median([each[2] for each in there]))
+    moments = np.linspace(max(time[0] for time, _, _ in there), end, 2000)
+    return moments, np.mean([np.interp(moments, *each[:2]) for each in there], axis=0)
 
 
 def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -72,9 +73,9 @@ def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             window = WINDOW * flow["first_rtt_ms"] / 1e3
             times = np.arange(float(series["time_s"][0]) + window / BINS, end, window / BINS)
             current, expected, difference = measured_norm(series, times, window)
-            row[0].plot(times, expected / MEGA, color=BLUE)
-            row[0].plot(times, current / MEGA, color=GREEN)
-            row[1].plot(times, difference, color="#4aa3df")
+            _trace(row[0], times, expected / MEGA, BLUE)
+            _trace(row[0], times, current / MEGA, GREEN)
+            _trace(row[1], times, difference, "#4aa3df")
             row[1].axhline(0.35, color=GREY, linestyle=":", linewidth=0.8)
             row[1].set_ylim(-0.3, 0.8)
             row[0].set_ylabel(f"{network}\nin the window (MB)")
@@ -91,6 +92,24 @@ def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
         handles += [entry(label, color, linestyle=dashes) for label, color, dashes in MOMENTS]
         plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, "the first run of each", stack))
+
+
+# A panel shows so many changes of a line apart, and a band has so many parts.
+_APART, _PARTS = 200, 60
+
+
+def _trace(axes: Axes, times: Values, values: Values, color: str) -> None:
+    """A line; of one that changes too often, its median and the middle 80 % of each part."""
+    known = ~np.isnan(values)
+    times, values = times[known], values[known]
+    if len(times) <= _APART:
+        axes.plot(times, values, color=color)
+        return
+    parts = np.array_split(np.arange(len(times)), _PARTS)
+    middle = [float(np.mean(times[part])) for part in parts]
+    low, median, high = np.transpose([np.percentile(values[part], (10, 50, 90)) for part in parts])
+    axes.fill_between(middle, low, high, color=color, alpha=0.25, linewidth=0)
+    axes.plot(middle, median, color=color)
 
 
 def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
