@@ -64,7 +64,7 @@ def widths(page: Path, scratch: Path, at: Sequence[int]) -> dict[int, tuple[int,
     return found
 
 
-def posted(folder: Path, page: str) -> str:
+def posted(folder: Path, page: str, *options: str) -> str:
     """What ``page`` in ``folder`` sends by ``fetch(..., {method: "POST"})`` to its web server."""
     assert CHROMIUM is not None
     bodies: SimpleQueue[bytes] = SimpleQueue()
@@ -85,7 +85,7 @@ def posted(folder: Path, page: str) -> str:
         Popen(
             [
                 CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
-                f"--user-data-dir={profile}", "--remote-debugging-port=0",
+                f"--user-data-dir={profile}", "--remote-debugging-port=0", *options,
                 f"http://127.0.0.1:{server.server_port}/{page}",
             ],
             stderr=subprocess.DEVNULL,
