@@ -139,10 +139,32 @@ const Drawing = (() => {
     return rate ? Math.max(0, found - Math.floor(since * rate)) : found;
   }
 
-  // Curves over time. `lines`: {time, value, colour, dashed, dots, sloped}; `marks`: {time, value,
-  // colour}; `levels`: {value, text}.
+  // The curves of each canvas, as last drawn: from frame to frame only the line at `now` moves.
+  const still = new WeakMap();
+
+  // Curves over time, and a line at `now`.
   function chart(canvas, height, chart, now, colours) {
     const { context, width } = clear(canvas, height);
+    let image = still.get(canvas);
+    if (!image || image.chart !== chart || image.colours !== colours
+      || image.canvas.width !== canvas.width || image.canvas.height !== canvas.height) {
+      image = { chart, colours, canvas: canvas.cloneNode() };
+      const own = image.canvas.getContext("2d");
+      own.setTransform(context.getTransform());
+      own.font = context.font;
+      curves(own, width, height, chart, colours);
+      still.set(canvas, image);
+    }
+    context.drawImage(image.canvas, 0, 0, width, height);
+    const x = EDGE.left + ((width - EDGE.left - EDGE.right) * now) / (chart.end || 1);
+    context.strokeStyle = colours.text;
+    context.lineWidth = 1;
+    line(context, x, EDGE.top, x, height - EDGE.bottom);
+  }
+
+  // `chart.lines`: {time, value, colour, dashed, dots, sloped}; `marks`: {time, value, colour};
+  // `levels`: {value, text}.
+  function curves(context, width, height, chart, colours) {
     const { left, right, top, bottom } = EDGE;
     const most = chart.most || 1;
     const least = chart.least || 0;
@@ -177,8 +199,6 @@ const Drawing = (() => {
       context.setLineDash([2, 3]);
       line(context, left, y(level.value), width - right, y(level.value));
       context.setLineDash([]);
-      context.textBaseline = "bottom";
-      context.fillText(level.text, width - right, y(level.value) - 2);
     }
     context.save();
     context.beginPath();
@@ -224,9 +244,16 @@ const Drawing = (() => {
       context.stroke();
     }
     context.restore();
-    context.strokeStyle = colours.text;
-    context.lineWidth = 1;
-    line(context, x(now), top, x(now), height - bottom);
+    // Readable over the curves.
+    context.textAlign = "right";
+    context.textBaseline = "bottom";
+    context.strokeStyle = colours.ground;
+    context.fillStyle = colours.faint;
+    context.lineWidth = 4;
+    for (const level of chart.levels || []) {
+      context.strokeText(level.text, width - right, y(level.value) - 2);
+      context.fillText(level.text, width - right, y(level.value) - 2);
+    }
   }
 
   function line(context, fromX, fromY, toX, toY) {

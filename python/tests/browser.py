@@ -1,17 +1,24 @@
-"""How wide a page is in a browser, for tests; Chromium is a package of most distributions."""
+"""What a browser makes of a page, for tests; Chromium is a package of most distributions."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
+import tempfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from queue import SimpleQueue
+from subprocess import Popen
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 _REPORT = """
 <script>
 addEventListener("load", () => {
@@ -55,3 +62,38 @@ def widths(page: Path, scratch: Path, at: Sequence[int]) -> dict[int, tuple[int,
         assert said is not None, done.stdout[:500]
         found[width] = (int(said[1]), int(said[2]), said[3])
     return found
+
+
+def posted(folder: Path, page: str, *options: str) -> str:
+    """What ``page`` in ``folder`` sends by ``fetch(..., {method: "POST"})`` to its web server."""
+    assert CHROMIUM is not None
+    bodies: SimpleQueue[bytes] = SimpleQueue()
+
+    class Server(SimpleHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(204)
+            self.end_headers()
+            bodies.put(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), partial(Server, directory=folder)) as server,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+        Popen(
+            [
+                CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+                f"--user-data-dir={profile}", "--remote-debugging-port=0", *options,
+                f"http://127.0.0.1:{server.server_port}/{page}",
+            ],
+            stderr=subprocess.DEVNULL,
+        ) as browser,
+    ):  # fmt: skip
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            return bodies.get(timeout=120).decode()
+        finally:
+            browser.terminate()
+            server.shutdown()

@@ -8,12 +8,18 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from browser import CHROMIUM, posted
 
 from slowstart import Scenario, run
 
-PAGE = Path(__file__).parents[2] / "docs" / "explorable"
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TESTS = Path(__file__).parent
+PAGE = TESTS.parents[1] / "docs" / "explorable"
 MODULE = PAGE / "slowstart.wasm"
 NODE = shutil.which("node") or shutil.which("nodejs")
 
@@ -32,17 +38,23 @@ def scenario(path: str, algorithm: str, seed: int = 1) -> str:
     return f"seed = {seed}\n[path]\n{path}\n{flow}"
 
 
-def answers(texts: list[str]) -> list[tuple[int, str]]:
+def in_node(texts: list[str]) -> str:
     assert NODE is not None
-    script = Path(__file__).with_name("explorable.mjs")
     done = subprocess.run(
-        [NODE, str(script), str(MODULE)],
+        [NODE, str(TESTS / "explorable.mjs"), str(MODULE)],
         input=json.dumps(texts),
         capture_output=True,
         text=True,
         check=True,
     )
-    return [(failed, text) for failed, text in json.loads(done.stdout)]
+    return done.stdout
+
+
+def in_browser(texts: list[str], folder: Path) -> str:
+    for each in (MODULE, TESTS / "explorable.html", TESTS / "explorable.mjs"):
+        shutil.copy(each, folder)
+    (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    return posted(folder, "explorable.html")
 
 
 def choices(name: str) -> list[str]:
@@ -67,25 +79,42 @@ def test_the_page_offers_what_exists() -> None:
     assert chapters.count("question:") == chapters.count("try:") == 8
 
 
-@pytest.mark.skipif(
-    NODE is None or not MODULE.exists(), reason="needs node, and the module of `make explorable`"
+needs_module = pytest.mark.skipif(
+    not MODULE.exists(), reason="needs the module of `make explorable`"
 )
-def test_the_module_gives_the_bytes_of_the_command() -> None:
-    texts = [
-        scenario(path, algorithm, seed)
-        for seed, (path, algorithm) in enumerate(itertools.product(PATHS, ALGORITHMS), start=1)
-    ]
-    assert len(texts) == 50
-    scenarios = [Scenario.from_toml(text, name="explorable.toml") for text in texts]
-    for text, native, (failed, answer) in zip(texts, scenarios, answers(texts), strict=True):
-        assert (failed, answer) == (0, run([native]).to_json()), text
+needs_node = pytest.mark.skipif(NODE is None, reason="needs node")
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on this machine (apt install chromium)"
+)
 
 
-@pytest.mark.skipif(
-    NODE is None or not MODULE.exists(), reason="needs node, and the module of `make explorable`"
-)
+def assert_bytes_of_the_command(answers: Callable[[list[str]], str]) -> None:
+    """Each path with each algorithm, with a seed of its own: 50 scenarios."""
+    pairs = itertools.product(PATHS, ALGORITHMS)
+    texts = [scenario(path, algorithm, seed) for seed, (path, algorithm) in enumerate(pairs, 1)]
+    found = json.loads(answers(texts))
+    assert len(found) == len({text for _, text in found}) == 50
+    for text, (failed, answer) in zip(texts, found, strict=True):
+        native = run([Scenario.from_toml(text, name="explorable.toml")]).to_json()
+        assert (failed, answer) == (0, native), text
+
+
+@needs_module
+@needs_node
+def test_the_module_in_node_gives_the_bytes_of_the_command() -> None:
+    assert_bytes_of_the_command(in_node)
+
+
+@needs_module
+@needs_browser
+def test_the_module_in_a_browser_gives_the_bytes_of_the_command(tmp_path: Path) -> None:
+    assert_bytes_of_the_command(lambda texts: in_browser(texts, tmp_path))
+
+
+@needs_module
+@needs_node
 def test_the_module_refuses_with_one_sentence() -> None:
-    [(failed, answer)] = answers(["[path]\nrat = 1\n"])
+    [(failed, answer)] = json.loads(in_node(["[path]\nrat = 1\n"]))
     assert failed == 1
     assert answer.startswith("explorable.toml:2:1:")
     assert MODULE.stat().st_size < 3_000_000

@@ -9,6 +9,8 @@
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 //!
+//! The README of the crate has a whole program, which sends 5 MB over the loopback interface.
+//!
 //! Written for the trait of quinn-proto 0.11, which `quinn` 0.11 re-exports. The trait reports neither
 //! which packets were lost nor the end of the handshake, and lets no controller set the pace: quinn
 //! paces at 1.25 windows per smoothed round-trip time. [`Slowstart::new`] refuses an algorithm that
