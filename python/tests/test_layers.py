@@ -66,6 +66,7 @@ FLOORS = (
     ("sweeps.figures",),
     ("sweeps.page", "sweeps.arrays"),
     ("sweeps.sweep",),
+    ("sweeps.worst_figure", "sweeps.adversary"),
     ("sweeps",),
     ("",),  # the package itself: what users import from it
     # The scorecard.
@@ -89,7 +90,7 @@ FLOORS = (
     ("commands.kernel", "commands.emulate", "commands.execution"),
     ("commands.validate_groups", "commands.validate_analyze", "commands.validate_streams"),
     ("commands.validate",),
-    ("commands.listing", "commands.stacks"),
+    ("commands.listing", "commands.stacks", "commands.worst"),
     (
         "commands.analyze",
         "commands.artifact",
