@@ -14,7 +14,7 @@ FLOORS = (
     # What needs no other module, and the rooms' own names.
     ("_native", "analysis", "checking", "commands", "fidelity", "figures", "report", "store"),
     ("_version", "errors", "quantities", "stats", "startup", "figures.colors", "figures.stacking"),
-    ("extras", "figure_style", "labels", "figures.theme"),
+    ("extras", "figure_style", "labels", "figures.theme", "capacity_changes"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
     ("running", "stacks", "traces"),
     ("store.artifact",),
@@ -22,6 +22,7 @@ FLOORS = (
     # Figures, words and pages.
     ("figures.canvas", "plots"),
     ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
+    ("figures.rate_changes",),
     ("report.pairs", "report.table_files"),
     ("report.page", "report.exits", "look"),
     ("report.artifacts",),
