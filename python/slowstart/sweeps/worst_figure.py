@@ -70,7 +70,7 @@ def _trace(axes: Axes, found: Worst) -> list[Line2D]:
         plain_log(axes.yaxis)
     axes.set_xlabel("evaluation")
     axes.set_ylabel(_LABELS[search.objective.name])
-    axes.set_title("The search")
+    axes.set_title("The lower end of the interval of each path", fontsize="small")
     return handles
 
 
@@ -89,9 +89,10 @@ def _delivered(axes: Axes, found: Worst) -> list[Line2D]:
             series["time_s"], series["delivered_bytes"] / 1e6, color=style.color,
             linestyle=style.dashes, label=f"beside {name}" if flow else name,
         )  # fmt: skip
-    axes.set_xlim(left=0)
+    begin = min(float(line.get_xdata()[0]) for line in handles)  # type: ignore[index,arg-type]
+    axes.set_xlim(left=begin)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("time (s)")
+    axes.set_xlabel("time in the run (s)")
     axes.set_ylabel("delivered data (MB)")
     words = ", ".join(f"{name} {value}" for name, value in found.path().items())
     axes.set_title(textwrap.fill(words, 56), fontsize="small")
