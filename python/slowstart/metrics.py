@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from slowstart._native import median_interval
+from slowstart.capacity_changes import rate_changes
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "jain",
     "loss_increase",
     "loss_probability",
+    "rate_changes",
     "speed_up",
     "speed_up_by_class",
 ]

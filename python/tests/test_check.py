@@ -268,7 +268,8 @@ def test_a_baseline_of_something_else_is_refused(
 
 
 def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
-    assert rules.suites() == ["suite/bbr-draft", "suite/stack-faults", "suite/startup"]
+    names = ("bbr-draft", "rfc8867", "satellite", "stack-faults", "startup")
+    assert rules.suites() == [f"suite/{name}" for name in names]
     out = tmp_path / "check.json"
     assert invoke(["check", "suite/startup", "-a", "cubic+oracle", "-q"]) == 0
     assert invoke(["check", "suite/bbr-draft", "--json", str(out), "-q"]) == 1
@@ -279,6 +280,27 @@ def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
     # A finding: over one minute BBRv3 loses a little more than BBR.LossThresh at a policer.
     assert (failed["case"], failed["rule"]) == ("17 a policer", "loss_at_most")
     assert 0.02 < failed["value"] < 0.021
+
+
+def test_the_ideal_exit_meets_the_satellite_suite_and_hystart_does_not(tmp_path: Path) -> None:
+    out = tmp_path / "check.json"
+    assert invoke(["check", "suite/satellite", "-a", "cubic+oracle", "-q"]) == 0
+    assert invoke(["check", "suite/satellite", "--json", str(out), "-q"]) == 1
+    document = json.loads(out.read_text())
+    assert len({each["case"] for each in document["rules"]}) == 25
+    failed = {each["case"] for each in document["rules"] if each["outcome"] == "failed"}
+    # The return link assigns capacity on demand, so the RTT rises without a queue.
+    assert failed == {"GEO, the model, 1 MB", "GEO, the model, 20 MB", "GEO, simple form"}
+
+
+def test_every_case_of_rfc_8867_names_its_section(tmp_path: Path) -> None:
+    out = tmp_path / "check.json"
+    assert invoke(["check", "suite/rfc8867", "--json", str(out), "-q"]) == 0
+    document = json.loads(out.read_text())
+    sections = {each["source"].split()[0] for each in document["rules"]}
+    assert sections == {f"5.{number}" for number in range(1, 9)}
+    (skipped,) = {each["case"] for each in document["rules"] if each["outcome"] == "skipped"}
+    assert skipped == "5.8 pause and resume"
 
 
 def test_known_faults_of_stacks_are_still_there(tmp_path: Path) -> None:

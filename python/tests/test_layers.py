@@ -24,7 +24,7 @@ FLOORS = (
         "figures.stacking",
         "figures.vector",
     ),
-    ("extras", "figure_style", "labels", "figures.theme"),
+    ("extras", "figure_style", "labels", "figures.theme", "capacity_changes"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
     ("running", "stacks", "traces"),
     ("store.artifact",),
@@ -32,6 +32,7 @@ FLOORS = (
     # Figures, words and pages.
     ("figures.canvas", "plots"),
     ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
+    ("figures.rate_changes",),
     ("report.pairs", "report.table_files"),
     ("report.page", "report.exits", "look"),
     ("report.artifacts",),
@@ -76,6 +77,7 @@ FLOORS = (
     ("sweeps.figures",),
     ("sweeps.page", "sweeps.arrays"),
     ("sweeps.sweep",),
+    ("sweeps.worst_figure", "sweeps.adversary"),
     ("sweeps",),
     ("",),  # the package itself: what users import from it
     # The scorecard.
@@ -99,7 +101,7 @@ FLOORS = (
     ("commands.kernel", "commands.emulate", "commands.execution"),
     ("commands.validate_groups", "commands.validate_analyze", "commands.validate_streams"),
     ("commands.validate",),
-    ("commands.listing", "commands.stacks"),
+    ("commands.listing", "commands.stacks", "commands.worst"),
     (
         "commands.analyze",
         "commands.artifact",

@@ -127,7 +127,7 @@ def test_show_prints_a_script_that_repeats_the_run(tmp_path: Path) -> None:
     [
         (("nosuch.toml",), "nosuch.toml"),
         (("s.toml", "--shard", "3/2"), "--shard 3/2"),
-        (("s.toml", "--csv", "--json"), "--json works with status only"),
+        (("s.toml", "--csv", "--json"), "--json works with status and --worst"),
         (("status", "s.toml", "--csv"), "runs nothing"),
         (("show", "s.toml"), "needs a key"),
         (("s.toml", "--on", "tcp://127.0.0.1:9"), "no Dask scheduler answers"),

@@ -30,8 +30,8 @@ Examples:
 
 \b
 Figures: evolution, completion, distributions, exit-shares, exit-cost,
-throughput-delay, network, response-times, response-distributions, queues. "evolution"
-needs a result that was made with --traces.
+throughput-delay, network, rate-changes, response-times, response-distributions, queues.
+"evolution" and "rate-changes" need a result that was made with --traces.
 """
 
 

@@ -15,8 +15,10 @@ import typer
 from slowstart import stacks
 from slowstart._version import __version__
 from slowstart.commands import options as command_options
+from slowstart.commands import worst
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import RunOptions  # noqa: TC001 (Typer reads it)
+from slowstart.commands.worst import SearchOptions  # noqa: TC001 (Typer reads it)
 from slowstart.errors import InputError, RunError, complain
 from slowstart.extras import need_report
 from slowstart.report.progress import Meter
@@ -35,6 +37,8 @@ Examples:
   slowstart sweep show 3f9a0c1d my.toml | sh
   slowstart sweep my.toml --shard 3/16        (of a SLURM or CI array, in a shared folder)
   slowstart sweep my.toml --on tcp://scheduler:8786
+  slowstart sweep --worst "cubic+hystart against cubic+standard"
+  slowstart sweep my.toml --worst cubic+search --objective cost --budget 10000
 
 \b
 A sweep is a scenario and the values of its keys:
@@ -54,12 +58,21 @@ DIR keeps every finished run under a hash of its resolved scenario, seed and ver
 command runs only what is missing there, so it resumes after any interruption, and a
 changed sweep keeps the runs that it shares. DIR/flows.parquet is the table, with a column
 for each swept key; DIR/report.html shows it. See docs/guides/sweeps.md.
+
+\b
+--worst searches for the path where one algorithm does worst, by differential evolution:
+within the ranges of [latin_hypercube], and separately for each combination of [grid]. It
+measures that path again with fresh seeds, and writes worst.json, worst.toml (a scenario for
+slowstart run and compare), search.parquet and a picture. See docs/guides/worst-paths.md.
+
+\b
 Exit status: 0 done, 1 a run failed, 2 invalid input.
 """
 _MOST_ROWS = 40
 _PATIENCE_S = 120.0
 
 
+@spread()
 @spread(
     runs=command_options.runs(100_000_000, "each point"),
     stack=Annotated[
@@ -74,16 +87,18 @@ _PATIENCE_S = 120.0
     ],
     force=None,
     switch_hystart=None,
-    output=command_options.folder("runs, tables and report", "sweep-NAME"),
-    as_json=Annotated[bool, typer.Option("--json", help="With status: print one JSON document.")],
+    output=command_options.folder("runs, tables and report", "sweep-NAME, worst-ALGORITHM"),
+    as_json=Annotated[
+        bool, typer.Option("--json", help="With status and --worst: print one JSON document.")
+    ],
 )
 def sweep(
     what: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="FILE | status FILE|DIR | show KEY FILE|DIR", show_default=False,
                        help="Run the sweep of a file; or print how far it is; or print the "
                        "command that repeats the run with this key of its table."),
-    ],
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", show_default=False,
@@ -105,8 +120,18 @@ def sweep(
     csv: Annotated[bool, typer.Option("--csv", help="Print the table as CSV.")] = False,
     *,
     options: RunOptions,
+    search: SearchOptions,
 ) -> int:  # fmt: skip
     """Run a scenario over values of its keys, resumably, on one machine or many."""
+    what = what or []
+    if search.worst is not None:
+        if shard or on or baseline or csv or options.stack:
+            raise InputError(
+                "a search for the worst path runs on this machine's simulator: leave out --shard, "
+                "--on, --baseline, --csv and --stack"
+            )
+        return worst.search(what, search, options)
+    search.check_unused()
     verb = what[0] if what[0] in ("status", "show") else "run"
     rest = what if verb == "run" else what[1:]
     expected = {"run": 1, "status": 1, "show": 2}[verb]
@@ -125,7 +150,7 @@ def sweep(
             f"{verb} runs nothing: leave out --on, --threads, --csv, --baseline and --shard"
         )
     if options.as_json and verb != "status":
-        raise InputError("--json works with status only; --csv prints the table")
+        raise InputError("--json works with status and --worst; --csv prints the table")
     if on is not None and options.threads is not None:
         raise InputError("--threads is for this machine: leave it or --on out")
     stack = options.stack if isinstance(options.stack, str) else None

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from slowstart import figure_style, plots
+from slowstart.capacity_changes import carried, rate_changes, steps
 from slowstart.errors import InputError
 from slowstart.figures import colors, tradeoff
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
+from slowstart.figures import rate_changes as change_plots
 from slowstart.report import page as report
 from slowstart.report import tables
 from slowstart.report.artifacts import BY_SIZE, facts, pages
@@ -206,6 +208,39 @@ def _network(saved: Saved) -> Drawn:
         yield f"network-{report.slug(path)}", figure
 
 
+def _rate_changes(saved: Saved) -> Drawn:
+    why = "make the result with --traces, which keeps the time series"
+    flow_traces = saved.table("flow_traces.parquet", why)
+    link_traces = saved.table("link_traces.parquet", why)
+    for name, path in saved.paths.items():
+        end = float(flow_traces["time_s"].max() or 0)  # type: ignore[arg-type]
+        found = steps(path, end)
+        if not found:
+            raise InputError(f"the rate of the path {name} does not change in {end:.3g} s")
+        series, found_in = {}, []
+        for scenario in saved.scenarios:
+            called = list(dict.fromkeys(flow["name"] for flow in scenario["flows"]))
+            if scenario["path"]["name"] != name or len(called) != 1 or called[0] not in saved.names:
+                continue
+            mine = flow_traces.filter((pl.col("path") == name) & (pl.col("name") == called[0]))
+            words = [" ".join([*called] * len(scenario["flows"])), called[0]]
+            links = link_traces.filter((pl.col("path") == name) & pl.col("flows").is_in(words))
+            found_in.append(rate_changes(mine, links, path))
+            first = links.filter(
+                (pl.col("link") == "forward") & (pl.col("run") == links["run"].min())
+            )
+            series[called[0]] = carried(first, path)
+        if not series:
+            raise InputError(f"{saved.folder} has no scenario whose flows have one name")
+        times = [0.0, *(each.at_s for each in found), found[-1].until_s]
+        rates = [found[0].before_bps, *(each.after_bps for each in found), found[-1].after_bps]
+        capacity = (times, [rate / 1e6 for rate in rates])
+        base_s = path["base_rtt_ms"] / 1000
+        changes = pl.concat(found_in)
+        figure = change_plots.rate_changes(series, changes, capacity, base_s, saved.every)
+        yield f"rate-changes-{report.slug(name)}", figure
+
+
 def _exchange(
     kind: str, table: str, draw: Callable[[pl.DataFrame], Figure]
 ) -> Callable[[Saved], Drawn]:
@@ -224,6 +259,7 @@ KINDS: dict[str, Callable[[Saved], Drawn]] = {
     "exit-cost": _exit_cost,
     "throughput-delay": _throughput_delay,
     "network": _network,
+    "rate-changes": _rate_changes,
     "response-times": _exchange("response-times", "responses", exchange_plots.response_times),
     "response-distributions": _exchange(
         "response-distributions", "epochs", exchange_plots.response_cdfs

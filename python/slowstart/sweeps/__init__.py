@@ -13,9 +13,16 @@ and a changed one runs only what is missing.
 >>> from slowstart.sweeps import Point, run_points
 >>> points = [Point(each, runs=20, labels={"path": each.path}) for each in scenarios]
 >>> flows = run_points(points, "results")["flows"]
+
+:func:`worst` searches for the path where an algorithm does worst:
+
+>>> from slowstart.sweeps import worst
+>>> found = worst("cubic+hystart", "cubic+standard", budget=30000, folder="worst")
+>>> found.sentence(), found.path()
 """
 
 from slowstart.store.archive import Archive
+from slowstart.sweeps.adversary import Worst, worst
 from slowstart.sweeps.definition import Definition
 from slowstart.sweeps.plan import Plan, Point, plan_of
 from slowstart.sweeps.sweep import Status, Sweep, complete, run_points, status, sweep
@@ -27,9 +34,11 @@ __all__ = [
     "Point",
     "Status",
     "Sweep",
+    "Worst",
     "complete",
     "plan_of",
     "run_points",
     "status",
     "sweep",
+    "worst",
 ]
