@@ -72,7 +72,7 @@ FLOORS = (
     ("sweeps.expressions",),
     ("sweeps.axes", "sweeps.against"),
     ("sweeps.definition", "sweeps.plan"),
-    ("sweeps.execute",),
+    ("sweeps.execute", "sweeps.search_space"),
     ("sweeps.cluster",),
     ("sweeps.figures",),
     ("sweeps.page", "sweeps.arrays"),

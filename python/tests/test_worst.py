@@ -15,7 +15,7 @@ import pytest
 import slowstart
 from slowstart.errors import InputError
 from slowstart.sweeps import worst
-from slowstart.sweeps.adversary import OBJECTIVES, SPACE, read_space
+from slowstart.sweeps.search_space import OBJECTIVES, SPACE, read_space
 
 COMMAND = [sys.executable, "-c", "from slowstart.commands.cli import main; main()", "sweep"]
 # Nothing is random: a point has one run with each algorithm.
