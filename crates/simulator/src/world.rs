@@ -425,7 +425,7 @@ impl<'a> World<'a> {
             // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
             // 6.1.5; Linux too).
             let ecn = if state.config.ecn && segment.len > 0 && !segment.retransmission {
-                Ecn::Ect
+                capable(endpoints.sender())
             } else {
                 Ecn::NotEct
             };
@@ -627,5 +627,15 @@ impl<'a> World<'a> {
             deadline = deadline.min(state.device_deadline());
         }
         self.schedule(flow, side, deadline);
+    }
+}
+
+/// The codepoint of an ECN-capable segment.
+#[inline]
+fn capable(sender: &tcp::Sender) -> Ecn {
+    if sender.sends_ect1() {
+        Ecn::Ect1
+    } else {
+        Ecn::Ect
     }
 }
