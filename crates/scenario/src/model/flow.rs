@@ -119,7 +119,8 @@ described! {
         /// Which ends know AccECN (RFC 9768), which counts the marks in each ACK; where one does
         /// not, feedback is that of RFC 3168. Data of a congestion control that reads the count
         /// (prague) then carries ECT(1). Needs `ecn`.
-        accurate_ecn: AccurateEcn = AccurateEcn::Off => Key::of(Kind::Words(AccurateEcn::WORDS));
+        accurate_ecn: AccurateEcn = AccurateEcn::Off
+            => Key::of(Kind::Words(AccurateEcn::WORDS)).only_if_said();
         /// Whether both ends use SACK; without it, losses are repaired as by NewReno (RFC 6582, as
         /// Linux implements it).
         sack: bool = true => Key::of(Kind::Switch);
