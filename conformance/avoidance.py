@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from avoidance_models import Bic, Cuback, Fast, Hybla, Illinois, Vegas, Westwood
+from avoidance_models import Bic, Cuback, Fast, Hybla, Illinois, Prague, Vegas, Westwood
 from models import HyStart, Reno, Standard
 from sender import File, Link, Sender, header
 
@@ -178,6 +178,17 @@ def illinois() -> None:
     slow_start_after_a_timeout(s, 10, 4000, 2_000_000)
 
 
+def prague() -> None:
+    s = connection("prague-short", "Without AccECN a mark halves; at 10 ms the window grows by 0.16 a round trip",
+                   "draft-briscoe-iccrg-prague-congestion-control, additive increase and reduced RTT dependence",
+                   "draft", Prague(), "prague", 20)
+    link = Link(100, 10_000, 1)
+    marked(s, link, 20)
+    link.run(s, 300_000)
+    assert s.state() == "avoidance" and 12 < s.cwnd < 18, (s.state(), s.cwnd)
+    s.file.write()
+
+
 def fast() -> None:
     s = connection("fast-equilibrium",
                    "10 segments of path: the delay ends slow start, and alpha segments stay in the queue",
@@ -236,4 +247,4 @@ def cellular() -> None:
         file.write()
 
 
-ALL = (bic, cuback, westwood, hybla, illinois, fast, vegas, cellular)
+ALL = (bic, cuback, westwood, hybla, illinois, prague, fast, vegas, cellular)

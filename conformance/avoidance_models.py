@@ -1,4 +1,4 @@
-"""Models of BIC, CUBACK, Westwood+, Hybla, Illinois, FAST and Vegas, for `avoidance.py`.
+"""Models of BIC, CUBACK, Westwood+, Hybla, Illinois, Prague, FAST and Vegas, for `avoidance.py`.
 
 They are written from the descriptions of the algorithms, as those in `models.py` are: windows in
 segments, times in microseconds, integers where the source counts in integers, exact fractions
@@ -228,6 +228,21 @@ class Hybla(Reno):
     def forget(self) -> None:
         super().forget()
         self.acks = 0
+
+
+class Prague(Reno):
+    """Prague without marks: one segment per round trip, by the square of srtt over 25 ms below it."""
+
+    ONE = 1 << 20
+
+    def grow(self, now: int, acked: int, cwnd: int, srtt: int) -> int:
+        share = self.ONE
+        if 0 < srtt < 25_000:
+            ratio = srtt * 1000 * self.ONE // 25_000_000
+            share = ratio * ratio // self.ONE
+        self.count += acked * share // cwnd
+        growth, self.count = divmod(self.count, self.ONE)
+        return growth
 
 
 class Illinois(Reno):

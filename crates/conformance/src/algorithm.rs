@@ -191,6 +191,7 @@ const AVOIDANCE: &[Known] = &[
     },
     known("hybla"),
     known("illinois"),
+    known("prague"),
     known("reno"),
     known("vegas"),
     Known {

@@ -387,6 +387,13 @@ avoidances! {
         summary: "Reno whose growth and reduction per round trip depend on the queueing delay",
     }
 
+    Prague(avoidance::Prague, avoidance::PragueConfig) {
+        name: "prague",
+        provenance: PAPER,
+        source: "draft-briscoe-iccrg-prague-congestion-control-04 (July 2024)",
+        summary: "reduces the window by half of the fraction of packets that an L4S queue marks",
+    }
+
     Reno(avoidance::Reno, avoidance::RenoConfig) {
         name: "reno",
         provenance: LINUX,

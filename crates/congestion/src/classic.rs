@@ -358,6 +358,15 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     }
 
     #[inline]
+    fn reads_marks(&self) -> bool {
+        self.avoidance.reads_marks()
+    }
+
+    fn on_marks(&mut self, marked: Bytes) {
+        self.avoidance.on_marks(marked);
+    }
+
+    #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if ack.phase.is_reducing() {
             self.reduce(ack);

@@ -274,6 +274,14 @@ fn queue_name(config: &LinkConfig) -> String {
             let probability = format!("probability={}", red.probability);
             ("red", red.ecn, said.chain([probability]).collect())
         }
+        Discipline::DualPi2(dual) => (
+            "dualpi2",
+            dual.ecn,
+            vec![
+                format!("target={}", ms(dual.target)),
+                format!("coupling={}", dual.coupling),
+            ],
+        ),
     };
     let ecn = ecn.then(|| "ecn".to_owned());
     let all: Vec<String> = limit.into_iter().chain(settings).chain(ecn).collect();

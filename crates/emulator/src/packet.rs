@@ -109,6 +109,7 @@ pub(crate) fn ecn(bytes: &[u8]) -> Ecn {
     match bytes {
         [version, tos, ..] if version >> 4 == 4 => match tos & ECN_MASK {
             0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
             3 => Ecn::Ce,
             _ => Ecn::Ect,
         },
@@ -119,7 +120,7 @@ pub(crate) fn ecn(bytes: &[u8]) -> Ecn {
 /// Marks an ECN-capable IPv4 packet as having experienced congestion, and updates the header's
 /// checksum (RFC 1624, equation 3).
 pub(crate) fn mark(bytes: &mut [u8]) {
-    if bytes.len() <= CHECKSUM + 1 || ecn(bytes) != Ecn::Ect {
+    if bytes.len() <= CHECKSUM + 1 || !matches!(ecn(bytes), Ecn::Ect | Ecn::Ect1) {
         return;
     }
     let word = |bytes: &[u8], at: usize| u32::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
@@ -211,7 +212,10 @@ mod tests {
                 ip.write_raw(&mut bytes).unwrap();
                 let before = ecn(&bytes);
                 mark(&mut bytes);
-                let expected = if before == Ecn::Ect { Ecn::Ce } else { before };
+                let expected = match before {
+                    Ecn::Ect | Ecn::Ect1 => Ecn::Ce,
+                    other => other,
+                };
                 assert_eq!(ecn(&bytes), expected);
                 let (marked, _) = Ipv4Header::from_slice(&bytes).unwrap();
                 assert_eq!(marked.calc_header_checksum(), marked.header_checksum);

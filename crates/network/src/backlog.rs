@@ -52,7 +52,8 @@ impl Backlog {
             | Discipline::CoDel(_)
             | Discipline::FqCoDel(_)
             | Discipline::Pie(_)
-            | Discipline::Red(_) => None,
+            | Discipline::Red(_)
+            | Discipline::DualPi2(_) => None,
             Discipline::RandomAbove(RandomAboveConfig { fill, probability }) => {
                 let share = |limit: u64| match limit {
                     u64::MAX => u64::MAX,

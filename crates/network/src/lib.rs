@@ -32,7 +32,9 @@ mod streams;
 pub mod trace;
 
 pub use access::AccessConfig;
-pub use aqm::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig};
+pub use aqm::{
+    CoDelConfig, Discipline, DualPi2Config, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig,
+};
 pub use busy::{Busy, BusyTime, Period};
 pub use config::*;
 pub use link::Link;

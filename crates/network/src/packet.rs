@@ -10,8 +10,10 @@ pub enum Ecn {
     /// Not ECN-capable.
     #[default]
     NotEct,
-    /// Capable of ECN.
+    /// Capable of ECN: ECT(0).
     Ect,
+    /// Capable of L4S: ECT(1) (RFC 9331).
+    Ect1,
     /// Congestion experienced.
     Ce,
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::{
-    Admission, CoDelConfig, Discipline, Ecn, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig,
-    QueueLimit, RedConfig, Service, TraceConfig,
+    Admission, CoDelConfig, Discipline, DualPi2Config, Ecn, FqCoDelConfig, Link, LinkConfig,
+    Packet, PieConfig, QueueLimit, RedConfig, Service, TraceConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
@@ -319,6 +319,14 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
                 adaptive: true,
                 ecn,
                 ..RedConfig::default()
+            })),
+            Just(Discipline::DualPi2(DualPi2Config {
+                target: Duration::from_nanos(100),
+                update: Duration::from_nanos(70),
+                gain: 10.0,
+                threshold: Duration::from_nanos(50),
+                ecn,
+                ..DualPi2Config::default()
             })),
         ]
     })

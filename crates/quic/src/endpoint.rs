@@ -435,6 +435,7 @@ macro_rules! endpoint {
                 let ecn = match ecn {
                     Ecn::NotEct => None,
                     Ecn::Ect => Some(EcnCodepoint::Ect0),
+                    Ecn::Ect1 => Some(EcnCodepoint::Ect1),
                     Ecn::Ce => Some(EcnCodepoint::Ce),
                 };
                 let at = self.epoch.there(now);
@@ -490,7 +491,8 @@ macro_rules! endpoint {
                     ecn: match transmit.ecn {
                         None => Ecn::NotEct,
                         Some(EcnCodepoint::Ce) => Ecn::Ce,
-                        Some(_) => Ecn::Ect,
+                        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+                        Some(EcnCodepoint::Ect0) => Ecn::Ect,
                     },
                     datagram: self.buffer[..transmit.size].to_vec(),
                 })

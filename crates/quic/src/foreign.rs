@@ -309,7 +309,7 @@ pub(crate) fn check_turn(
 pub(crate) const fn ecn_of(ecn: Ecn) -> WireEcn {
     match ecn {
         Ecn::NotEct => WireEcn::NotEct,
-        Ecn::Ect => WireEcn::Ect,
+        Ecn::Ect | Ecn::Ect1 => WireEcn::Ect,
         Ecn::Ce => WireEcn::Ce,
     }
 }

@@ -61,7 +61,7 @@ pub use quantity::{
 };
 pub use schema::{kinds, known_tables, models};
 pub use support::{Use, refusal, refusal_of_flow, refusal_of_path, supports, uses};
-pub use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
+pub use tcp::{AccurateEcn, AckPolicy, Autotuning, LossDetection, Misbehavior};
 pub use trace_file::{read_bytes, read_text};
 pub use wireless::CloudConfig;
 pub use workload::{KnownTraffic, TrafficKind};

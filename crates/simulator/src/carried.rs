@@ -170,7 +170,13 @@ impl Carried {
             ts_ecr: ack.ts_ecr,
             sack: aside.put_sack(ack.sack),
             feedback: NOTHING,
-            flags: (route.0 * NEXT_HOP) | ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
+            flags: (route.0 * NEXT_HOP)
+                | ACK
+                | flag(ack.syn, SYN)
+                | flag(ack.ece, ECE)
+                | flag(ack.ace & 1 != 0, PSH)
+                | flag(ack.ace & 2 != 0, CWR)
+                | flag(ack.ace & 4 != 0, RETRANSMISSION),
         }
     }
 
@@ -394,6 +400,10 @@ impl Carried {
             sack: aside.take_sack(self.sack),
             syn: self.flags & SYN != 0,
             ece: self.flags & ECE != 0,
+            // An ACK has no other use for these flags.
+            ace: (self.flags & PSH != 0) as u8
+                | ((self.flags & CWR != 0) as u8) << 1
+                | ((self.flags & RETRANSMISSION != 0) as u8) << 2,
         }
     }
 }
@@ -453,6 +463,7 @@ mod tests {
             sack,
             syn: false,
             ece: true,
+            ace: 6,
         };
         let carried = Carried::ack(&ack, Instant::ZERO, Hop(7), &mut aside);
         assert!(carried.is_ack() && !carried.has_payload());

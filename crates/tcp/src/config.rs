@@ -5,6 +5,7 @@ use tables::{Key, Kind, LEAST_RATE, Rules, Wrong, described, words};
 use units::{Bytes, Duration, Rate};
 
 use crate::Tick;
+use crate::accecn::{EcnSupport, agreement};
 
 /// The sending side.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +60,38 @@ pub enum LossDetection {
 }
 
 words!(LossDetection: "rack" => Rack, "fack" => Fack);
+
+/// Which ends of a connection know AccECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum AccurateEcn {
+    /// None.
+    #[default]
+    Off,
+    /// Both.
+    Both,
+    /// The sender, which offers it to a receiver that knows RFC 3168 alone.
+    Sender,
+}
+
+words!(AccurateEcn: "off" => Off, "both" => Both, "sender" => Sender);
+
+impl AccurateEcn {
+    /// Whether the handshake ends with an agreement on AccECN.
+    #[must_use]
+    pub fn is_agreed(self) -> bool {
+        let support = |knows| {
+            if knows {
+                EcnSupport::Accurate
+            } else {
+                EcnSupport::Classic
+            }
+        };
+        let client = support(self != Self::Off);
+        let server = support(self == Self::Both);
+        agreement(client, server) == EcnSupport::Accurate
+    }
+}
 
 /// The receiving side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

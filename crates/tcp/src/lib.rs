@@ -10,6 +10,7 @@
 #![no_std]
 extern crate alloc;
 
+pub mod accecn;
 mod burst;
 mod config;
 mod cwnd;

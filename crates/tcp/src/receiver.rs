@@ -46,6 +46,7 @@ use alloc::boxed::Box;
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant};
 
+use crate::accecn::MarkCounter;
 use crate::range_set::RangeSet;
 use crate::rtt::{RTO_INITIAL, RTO_MIN, RttEstimator, back_off};
 use crate::segment::{AckSegment, DataSegment, MAX_SACK_BLOCKS, SACK_BLOCKS_WITH_TIMESTAMPS};
@@ -146,6 +147,8 @@ pub struct Receiver {
     ts_recent: u32,
     /// RFC 3168: echo marks until the sender reports a reduction (`TCP_ECN_DEMAND_CWR`).
     echo_marks: bool,
+    /// RFC 9768: count marks instead.
+    marks: Option<MarkCounter>,
     beyond: RangeSet,
     buffers: Buffers,
     sacks: SackList,
@@ -208,6 +211,7 @@ impl Receiver {
             aside: None,
             ts_recent: 0,
             echo_marks: false,
+            marks: None,
             beyond: RangeSet::new(),
             buffers: Buffers::default(),
             sacks: SackList::default(),
@@ -593,6 +597,13 @@ impl Receiver {
         }
     }
 
+    /// The ends have agreed on AccECN (RFC 9768): ACKs count the marks. Call it before any segment
+    /// arrives.
+    pub const fn count_marks(&mut self) {
+        self.marks = Some(MarkCounter::new());
+        self.is_clear = false;
+    }
+
     /// Whether [`Self::poll_ack`] may return an ACK.
     #[inline]
     #[must_use]
@@ -654,6 +665,7 @@ impl Receiver {
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             ece: self.echo_marks,
+            ace: self.report_marks(),
             ..AckSegment::default()
         };
         if !self.sacks.is_empty() {

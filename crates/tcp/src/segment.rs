@@ -135,6 +135,8 @@ pub struct AckSegment {
     pub syn: bool,
     /// The receiver saw a congestion mark.
     pub ece: bool,
+    /// With AccECN: the last three bits of the receiver's count of marks (RFC 9768, section 3.2.2).
+    pub ace: u8,
 }
 
 impl AckSegment {

@@ -62,6 +62,7 @@ use congestion::{
 };
 use units::{Bytes, Duration, Instant};
 
+use crate::accecn::MarkReader;
 use crate::burst::FullBurst;
 use crate::cwnd::CongestionWindow;
 use crate::device::DeviceQueue;
@@ -125,6 +126,8 @@ pub struct Sender {
     peer_window: PeerWindow,
     device: DeviceQueue,
     ecn: Ecn,
+    /// AccECN: what the ACKs count.
+    marks: Option<MarkReader>,
     quick_start: QuickStart,
     /// The peer's last timestamp, to be echoed.
     ts_recent: u32,
@@ -274,6 +277,7 @@ impl Sender {
             peer_window: PeerWindow::default(),
             device: DeviceQueue::default(),
             ecn: Ecn::new(config.ecn),
+            marks: None,
             quick_start: QuickStart::default(),
             ts_recent: 0,
             is_steered: false,
@@ -283,6 +287,20 @@ impl Sender {
             config,
             stats: SenderStats::default(),
         }
+    }
+
+    /// The ends have agreed on AccECN (RFC 9768): each ACK counts the marks, and no flag asks for a
+    /// reduction or reports one. Call it before [`Self::open`].
+    pub const fn count_marks(&mut self) {
+        self.ecn = Ecn::new(false);
+        self.marks = Some(MarkReader::new());
+    }
+
+    /// Whether the congestion control responds to each mark, so that segments carry ECT(1) where
+    /// the ends have agreed on AccECN (RFC 9331, section 4.1).
+    #[must_use]
+    pub fn sends_ect1(&self) -> bool {
+        self.marks.is_some() && self.cc.reads_marks()
     }
 
     /// Takes no shortcuts from now on: every ACK and every segment goes through the general code. The
@@ -438,7 +456,10 @@ impl Sender {
         if !self.needs.rate_samples {
             self.board.omit_samples();
         }
-        self.shortcuts.acks = self.config.sack && !self.is_fack() && !self.stream.has_bare_fin();
+        self.shortcuts.acks = self.config.sack
+            && !self.is_fack()
+            && !self.stream.has_bare_fin()
+            && self.marks.is_none();
         self.shortcuts.bursts = !self.is_steered && !self.asks_routers();
         self.shortcuts.unpaced = !self.needs.pacing
             && !self.pacer.is_on()

@@ -25,6 +25,12 @@ hooks! {
         /// An ACK delivered data, in any phase, before losses are marked (delay filters).
         fn on_delivery(&mut self, ack: &Ack, window: &Window) {}
 
+        /// Whether it responds to each mark that AccECN reports, and not to an episode of them.
+        fn reads_marks(&self) -> bool { false }
+
+        /// How much of what this ACK delivered was marked.
+        fn on_marks(&mut self, marked: Bytes) {}
+
         /// Forget what a timeout makes worthless.
         fn on_timeout(&mut self) {}
 

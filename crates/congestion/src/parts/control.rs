@@ -42,6 +42,14 @@ hooks! {
         /// window in slow start only.
         fn on_delivery(&mut self, ack: &Ack) {}
 
+        /// Whether the algorithm responds to each mark that AccECN reports. The transport then sends
+        /// ECT(1), reports marks by [`Self::on_marks`], and begins no CWR episode. It never changes.
+        fn reads_marks(&self) -> bool { false }
+
+        /// Between the two calls for an ACK, if [`Self::reads_marks`]: how much of what it delivered
+        /// was marked.
+        fn on_marks(&mut self, marked: Bytes) {}
+
         /// The episode (Cwr or Recovery) ended, and was not a mistake; see [`Self::undo`].
         fn on_recovery_exit(&mut self, now: Instant) {}
 

@@ -29,6 +29,8 @@ choice! {
         Pie(PieConfig) = "pie";
         /// Each arriving packet with a probability that follows the average queue length.
         Red(RedConfig) = "red";
+        /// Departing packets, with probabilities that couple an L4S queue to a classic one.
+        DualPi2(DualPi2Config) = "dual-pi2";
     }
 }
 
@@ -37,7 +39,7 @@ impl Discipline {
     #[must_use]
     pub const fn is_random(&self) -> bool {
         match self {
-            Self::DropTail | Self::CoDel(_) => false,
+            Self::DropTail | Self::CoDel(_) | Self::DualPi2(_) => false,
             Self::RandomAbove(_) | Self::FqCoDel(_) | Self::Pie(_) | Self::Red(_) => true,
         }
     }
@@ -49,6 +51,7 @@ impl Discipline {
         match self {
             Self::CoDel(_) | Self::Pie(_) => Some(1000),
             Self::FqCoDel(_) => Some(10_240),
+            Self::DualPi2(_) => Some(10_000),
             Self::DropTail | Self::RandomAbove(_) | Self::Red(_) => None,
         }
     }
@@ -170,6 +173,32 @@ described! {
     }
 }
 
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct DualPi2Config(
+        "dual-pi2", "the discipline dual-pi2", "DualPI2 (RFC 9332, appendix A)."
+    ) {
+        /// Queueing delay that the controller aims at (`target`).
+        target: Duration = Duration::from_millis(15) => Key::of(Kind::SPAN);
+        /// Time between two updates of the base probability (`Tupdate`).
+        update: Duration = Duration::from_millis(16) => Key::of(Kind::Time(MIN_SLOT, MAX_DURATION));
+        /// Factor on the gains 0.16 and 3.2 Hz of the controller.
+        gain: f64 = 1.0 => Key::of(Kind::Share(f64::MIN_POSITIVE, 1000.0));
+        /// Factor of the base probability in the L4S queue (`k`).
+        coupling: f64 = 2.0 => Key::of(Kind::Number(1.0, 100.0));
+        /// Delay of the L4S queue above which its own ramp marks (`minTh`).
+        threshold: Duration = Duration::from_micros(800) => Key::of(Kind::SPAN);
+        /// Further delay over which the ramp rises to one; zero makes it a step (`range`).
+        range: Duration = Duration::from_micros(400) => Key::of(Kind::DELAY);
+        /// Least share of the rate that a backlogged classic queue gets.
+        classic_share: f64 = 0.1 => Key::of(Kind::Share(0.0, 100.0));
+        /// Whether packets with ECT(0) are marked in the classic queue instead of dropped. The L4S
+        /// queue marks in any case.
+        ecn: bool = false => Key::of(Kind::Switch).derived();
+    }
+}
+
 impl Rules for RedConfig {
     fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
         match self.max {
@@ -184,7 +213,13 @@ impl Rules for RedConfig {
 macro_rules! plain {
     ($($config:ty),+) => { $( impl Rules for $config {} )+ };
 }
-plain!(RandomAboveConfig, CoDelConfig, FqCoDelConfig, PieConfig);
+plain!(
+    RandomAboveConfig,
+    CoDelConfig,
+    FqCoDelConfig,
+    PieConfig,
+    DualPi2Config
+);
 
 macro_rules! defaults {
     ($($config:ty),+) => { $(
@@ -195,4 +230,10 @@ macro_rules! defaults {
         }
     )+ };
 }
-defaults!(CoDelConfig, FqCoDelConfig, PieConfig, RedConfig);
+defaults!(
+    CoDelConfig,
+    FqCoDelConfig,
+    PieConfig,
+    RedConfig,
+    DualPi2Config
+);

@@ -1,5 +1,5 @@
-//! Queues whose discipline acts at dequeue, or by time: CoDel, FQ-CoDel, PIE, RED; and any queue in
-//! front of a server that serves late.
+//! Queues whose discipline acts at dequeue, or by time: CoDel, FQ-CoDel, PIE, RED, DualPI2; and any
+//! queue in front of a server that serves late.
 //!
 //! The packets that will leave such a queue are not known on arrival, so the queue holds them, and
 //! the link takes the next one when its server is free. Nothing else happens in between, so the
@@ -14,6 +14,7 @@
 mod ack_filter;
 mod codel;
 mod config;
+mod dual_pi2;
 mod fq_codel;
 mod pie;
 mod red;
@@ -24,12 +25,15 @@ use alloc::collections::VecDeque;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
-pub use config::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig};
+pub use config::{
+    CoDelConfig, Discipline, DualPi2Config, FqCoDelConfig, PieConfig, RandomAboveConfig, RedConfig,
+};
 
 use crate::random::{Purpose, stream};
 use crate::{Counters, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service};
 use ack_filter::{AckFilter, PlainAck};
 use codel::CoDel;
+use dual_pi2::DualPi2;
 use fq_codel::FqCoDel;
 use pie::Pie;
 use red::{Red, Verdict};
@@ -78,6 +82,16 @@ impl<T> Fifo<T> {
 
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// When the packet arrived that is next.
+    fn oldest(&self) -> Option<Instant> {
+        self.packets.front().map(|waiting| waiting.at)
+    }
+
+    /// Bytes of the packet that is next.
+    fn next_bytes(&self) -> Option<u64> {
+        self.packets.front().map(|waiting| waiting.bytes)
     }
 }
 
@@ -152,6 +166,7 @@ enum Scheme<T> {
     FqCoDel(FqCoDel<T>),
     Pie(Box<Pie>, Fifo<T>),
     Red(Box<Red>, bool, Fifo<T>),
+    DualPi2(Box<DualPi2<T>>),
 }
 
 /// The queue in front of a server.
@@ -197,6 +212,7 @@ impl<T> Managed<T> {
                 let rate = config.service.mean_rate();
                 Scheme::Red(Box::new(Red::new(&red, rate, rng())), red.ecn, fifo)
             }
+            Discipline::DualPi2(config) => Scheme::DualPi2(Box::new(DualPi2::new(config))),
         };
         Some(Self::of(scheme, config.queue.limit))
     }
@@ -246,6 +262,7 @@ impl<T> Managed<T> {
     pub(crate) fn len(&self) -> (u64, Bytes) {
         let (packets, bytes) = match &self.scheme {
             Scheme::FqCoDel(queues) => queues.len(),
+            Scheme::DualPi2(queues) => queues.len(),
             Scheme::DropTail(fifo)
             | Scheme::AckFilter(_, fifo)
             | Scheme::CoDel(_, _, fifo)
@@ -300,6 +317,13 @@ impl<T> Managed<T> {
                 if is_full {
                     queues.enforce(now, limit, &mut self.fate);
                 }
+            }
+            Scheme::DualPi2(queues) => {
+                queues.advance(now);
+                if is_full {
+                    return Err(DropReason::Overflow);
+                }
+                queues.enqueue(waiting);
             }
             Scheme::DropTail(fifo) | Scheme::CoDel(_, _, fifo) => {
                 if is_full {
@@ -366,6 +390,7 @@ impl<T> Managed<T> {
         match &mut self.scheme {
             Scheme::CoDel(config, codel, fifo) => codel.dequeue(now, config, fifo, 0, fate),
             Scheme::FqCoDel(queues) => queues.dequeue(now, fate),
+            Scheme::DualPi2(queues) => queues.dequeue(now, fate),
             Scheme::Pie(pie, fifo) => {
                 pie.advance(now);
                 let waiting = fifo.pop()?;

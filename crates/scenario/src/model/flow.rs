@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use congestion::Algorithm;
 use tables::{Key, Kind, Rules, Wrong, described};
-use tcp::{AckPolicy, Autotuning, LossDetection, Misbehavior};
+use tcp::{AccurateEcn, AckPolicy, Autotuning, LossDetection, Misbehavior};
 use units::{Bytes, Duration, Instant};
 
 use super::Ends;
@@ -116,6 +116,11 @@ described! {
                 .only_if_said();
         /// Whether data segments are ECN-capable.
         ecn: bool = false => Key::of(Kind::Switch);
+        /// Which ends know AccECN (RFC 9768), which counts the marks in each ACK; where one does
+        /// not, feedback is that of RFC 3168. Data of a congestion control that reads the count
+        /// (prague) then carries ECT(1). Needs `ecn`.
+        accurate_ecn: AccurateEcn = AccurateEcn::Off
+            => Key::of(Kind::Words(AccurateEcn::WORDS)).only_if_said();
         /// Whether both ends use SACK; without it, losses are repaired as by NewReno (RFC 6582, as
         /// Linux implements it).
         sack: bool = true => Key::of(Kind::Switch);
@@ -155,6 +160,12 @@ impl Rules for FlowSettings {
             return Err(Wrong::at(
                 "loss_detection",
                 "fack needs SACK: leave out sack = false",
+            ));
+        }
+        if self.accurate_ecn != AccurateEcn::Off && !self.ecn {
+            return Err(Wrong::at(
+                "accurate_ecn",
+                "accurate_ecn counts the marks of ECN-capable segments: it needs ecn = true",
             ));
         }
         if self.sack && self.impatient {

@@ -87,7 +87,7 @@ const PATH_LAST: &[Key] = keys! {
         "Queue discipline: which packets are dropped or marked before the buffer is full." everywhere;
     "ecn": Kind::Switch, is "false",
         "Whether the queue marks ECN-capable packets instead of dropping them; needs codel, \
-         fq-codel, pie or red." everywhere;
+         fq-codel, pie, red or dual-pi2, whose L4S queue marks in any case." everywhere;
     "overhead": OVERHEAD, or "\"14 bytes\"; none with a trace",
         "Bytes that the link counts for each packet beside IP, in both directions." everywhere;
     "forward": Kind::Table(&DIRECTION), or "", "The direction from senders to receivers." everywhere;

@@ -67,6 +67,12 @@ impl Endpoints {
         }
     }
 
+    /// The ends have agreed on AccECN.
+    pub(super) const fn count_marks(&mut self) {
+        self.sender.count_marks();
+        self.receiver.count_marks();
+    }
+
     /// Makes them [`Self::new`] of these configurations, in the memory of this connection, which is
     /// over.
     pub(super) fn renew(&mut self, sender: &SenderConfig, receiver: ReceiverConfig) {

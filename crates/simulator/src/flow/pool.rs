@@ -22,13 +22,17 @@ impl Pool {
     pub(super) fn open(&mut self, config: &Flow, smss: u32, seed: u64) -> Box<Endpoints> {
         let sender = sender_config(config, smss, seed);
         let receiver = receiver_config(config, smss, seed);
-        match self.closed.pop() {
+        let mut endpoints = match self.closed.pop() {
             Some(mut endpoints) => {
                 endpoints.renew(&sender, receiver);
                 endpoints
             }
             None => Box::new(Endpoints::new(sender, receiver)),
+        };
+        if config.ecn && config.accurate_ecn.is_agreed() {
+            endpoints.count_marks();
         }
+        endpoints
     }
 
     pub(super) fn close(&mut self, endpoints: Box<Endpoints>) {

@@ -80,8 +80,9 @@ impl World<'_> {
             };
             // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
             // 6.1.5; Linux too).
+            let ect = capable(endpoints.sender());
             let ecn = if state.place().config.ecn && segment.len > 0 && !segment.retransmission {
-                Ecn::Ect
+                ect
             } else {
                 Ecn::NotEct
             };
@@ -144,5 +145,15 @@ impl World<'_> {
         let state = self.fabric.link(link);
         let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
         self.note_offered(link, packet, count - accepted);
+    }
+}
+
+/// The codepoint of an ECN-capable segment.
+#[inline]
+fn capable(sender: &tcp::Sender) -> Ecn {
+    if sender.sends_ect1() {
+        Ecn::Ect1
+    } else {
+        Ecn::Ect
     }
 }

@@ -164,6 +164,7 @@ impl Receiver {
     pub(super) fn look_ahead(&mut self, headers: u64) {
         let pending = &self.pending;
         self.is_clear = self.reads_at_once()
+            && self.marks.is_none()
             && self.beyond.is_empty()
             && self.sacks.is_empty()
             && self.compressed == 0

@@ -262,6 +262,7 @@ impl Receiver {
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             ece: self.echo_marks,
+            ace: self.report_marks(),
             ..AckSegment::default()
         })
     }

@@ -7,6 +7,7 @@
 use units::{Duration, Instant};
 
 use super::Receiver;
+use crate::accecn::MarkCounter;
 
 /// `TCP_MAX_QUICKACKS`.
 pub(super) const QUICK_ACKS: u32 = 16;
@@ -59,10 +60,19 @@ impl Receiver {
 
     /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
     pub(super) fn on_mark(&mut self) {
+        if let Some(marks) = &mut self.marks {
+            self.pending.immediate |= marks.on_mark();
+            return;
+        }
         if !self.echo_marks {
             self.echo_marks = true;
             self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
         }
+    }
+
+    /// The ACE field of the ACK that leaves now (RFC 9768); zero without AccECN.
+    pub(super) fn report_marks(&mut self) -> u8 {
+        self.marks.as_mut().map_or(0, MarkCounter::report)
     }
 
     /// `tcp_in_quickack_mode`.

@@ -137,6 +137,10 @@ impl Sender {
             self.read_window();
         }
         signal.delivered += self.size(facts.duplicates);
+        if self.marks.is_some() {
+            let delivered = delivery.delivered + facts.duplicates;
+            self.read_marks(ack.ace, delivered, &mut facts);
+        }
         self.rack.adapt(
             newest.map(|newest| newest.stamp.delivered),
             self.rate.delivered(),
@@ -174,6 +178,21 @@ impl Sender {
         self.update_pacing_rate();
         if self.needs.copies && self.cc.sends_copies() {
             self.repair.force_copy();
+        }
+    }
+
+    /// What the ACE field says. A congestion control that does not respond to each mark responds once
+    /// per round trip, as to an ECN echo.
+    #[inline(never)]
+    fn read_marks(&mut self, field: u8, delivered: u32, facts: &mut AckFacts) {
+        let Some(marks) = &mut self.marks else {
+            return;
+        };
+        let marked = marks.read(field, delivered);
+        if self.cc.reads_marks() {
+            self.cc.on_marks(self.size(marked));
+        } else {
+            facts.ece = marked > 0;
         }
     }
 

@@ -35,6 +35,7 @@ impl Simulated {
             sack,
             syn: packet.flags.syn,
             ece: packet.flags.ece,
+            ace: 0,
         }
     }
 
