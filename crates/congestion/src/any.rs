@@ -7,15 +7,15 @@
 #[macro_use]
 mod dispatch;
 mod error;
-mod held;
 mod name;
 mod parse;
 mod requirements;
+mod slot;
 
 pub use error::{AlgorithmError, Problem};
-pub use held::{CommonStartup, Held, Other, Waiting};
 pub use parse::{Algorithm, Chosen};
 pub use requirements::Requirements;
+pub use slot::{CommonStartup, ControlSlot, Other, Waiting};
 
 use name::Name;
 use units::feedback::Feedback;

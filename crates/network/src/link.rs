@@ -5,7 +5,7 @@
 //! directly into one ring buffer with its due time. It costs one `push`, one `pop`, and no event
 //! inside the link.
 //!
-//! A discipline that acts at dequeue keeps the queued packets (`late`, `aqm`). The packet in
+//! A discipline that acts at dequeue keeps the queued packets (`dequeue_stage`, `aqm`). The packet in
 //! service is already on the delay line, so the next event of the link is still the front of that
 //! line. Queued packets are dequeued at the next call, each timestamped with the time its service
 //! was due.
@@ -30,13 +30,13 @@ use units::{Bytes, Duration, Instant, Pace};
 
 use crate::access::{AccessModel, Payload, Shared, Surroundings};
 use crate::aqm::Managed;
+use crate::arrival_stage::ArrivalStage;
 use crate::busy::{BusyTime, Period};
-use crate::late::Late;
+use crate::dequeue_stage::DequeueStage;
 use crate::line::Line;
 use crate::loss::{self, Loss};
 use crate::medium::{End, SharedMedium, StationConfig};
 use crate::plain::Plain;
-use crate::prompt::Prompt;
 use crate::queued::Queued;
 use crate::server::Server;
 use crate::{
@@ -49,11 +49,11 @@ enum Stage<T> {
     /// A drop-tail queue and a constant rate, without loss and jitter.
     Plain(Plain),
     /// The same with an unlimited rate: a delay and nothing else.
-    Wire(Prompt),
+    Wire(ArrivalStage),
     /// The departure of a packet is known on its arrival.
-    Prompt(Prompt),
+    AtArrival(ArrivalStage),
     /// It becomes known later.
-    Late(Box<dyn Late<T>>),
+    AtDequeue(Box<dyn DequeueStage<T>>),
 }
 
 /// Fewer packets cost less one by one: a train has an entry in a second ring.
@@ -140,7 +140,7 @@ impl<T: Payload> Link<T> {
         station: usize,
         rng: &ChaCha8Rng,
     ) -> Self {
-        let stage = Stage::Late(Box::new(End::new(medium, station)));
+        let stage = Stage::AtDequeue(Box::new(End::new(medium, station)));
         Self::with(config, rng, stage, true)
     }
 
@@ -157,7 +157,7 @@ impl<T: Payload> Link<T> {
         let around = Surroundings { rng, path, shared };
         let server = Server::new(&config.service, &around);
         let stage = if let Some(queue) = Managed::new(config, rng) {
-            Stage::Late(Box::new(Queued::new(queue, server)))
+            Stage::AtDequeue(Box::new(Queued::new(queue, server)))
         } else if let Some(plain) = Plain::new(config) {
             Stage::Plain(plain)
         } else {
@@ -165,11 +165,11 @@ impl<T: Payload> Link<T> {
                 && config.loss == LossConfig::None
                 && config.jitter.is_none()
                 && config.reordering.is_none();
-            let prompt = Prompt::new(config, rng, server);
+            let stage = ArrivalStage::new(config, rng, server);
             if is_wire {
-                Stage::Wire(prompt)
+                Stage::Wire(stage)
             } else {
-                Stage::Prompt(prompt)
+                Stage::AtArrival(stage)
             }
         };
         Self::with(config, rng, stage, shared.iter().any(Option::is_some))
@@ -251,7 +251,7 @@ impl<T: Payload> Link<T> {
                 self.count_offered(now, count);
                 count
             }
-            Stage::Prompt(_) | Stage::Late(_) => self.push_each(now, packet, count),
+            Stage::AtArrival(_) | Stage::AtDequeue(_) => self.push_each(now, packet, count),
         }
     }
 
@@ -284,10 +284,10 @@ impl<T: Payload> Link<T> {
             return self.refuse(DropReason::Loss);
         }
         let bytes = u64::from(packet.size) + u64::from(self.overhead);
-        let Stage::Prompt(prompt) = &mut self.stage else {
+        let Stage::AtArrival(stage) = &mut self.stage else {
             return self.push_late(now, packet, bytes);
         };
-        match prompt.server {
+        match stage.server {
             Server::Unlimited => {
                 self.line.send_prompt((now, now), 0, packet);
                 return Admission::Accepted;
@@ -295,7 +295,7 @@ impl<T: Payload> Link<T> {
             Server::Model(_) => return self.push_policed(now, packet, bytes),
             _ => {}
         }
-        match prompt.push(now, packet, bytes, &mut self.line) {
+        match stage.push(now, packet, bytes, &mut self.line) {
             Ok(()) => Admission::Accepted,
             Err(reason) => self.refuse(reason),
         }
@@ -305,15 +305,15 @@ impl<T: Payload> Link<T> {
     #[cold]
     #[inline(never)]
     fn push_policed(&mut self, now: Instant, mut packet: Packet<T>, bytes: u64) -> Admission {
-        let Stage::Prompt(prompt) = &mut self.stage else {
+        let Stage::AtArrival(stage) = &mut self.stage else {
             return Admission::Accepted;
         };
         let before = packet.ecn;
-        let refused = prompt.server.refuses(now, bytes, &mut packet.ecn);
+        let refused = stage.server.refuses(now, bytes, &mut packet.ecn);
         self.counters.marks += u64::from(before != packet.ecn);
         let taken = match refused {
             Some(reason) => Err(reason),
-            None => prompt.push(now, packet, bytes, &mut self.line),
+            None => stage.push(now, packet, bytes, &mut self.line),
         };
         match taken {
             Ok(()) => Admission::Accepted,
@@ -324,16 +324,16 @@ impl<T: Payload> Link<T> {
     #[cold]
     #[inline(never)]
     fn push_late(&mut self, now: Instant, mut packet: Packet<T>, bytes: u64) -> Admission {
-        let Stage::Late(late) = &mut self.stage else {
+        let Stage::AtDequeue(stage) = &mut self.stage else {
             return Admission::Accepted;
         };
-        late.advance(now, &mut self.line);
+        stage.advance(now, &mut self.line);
         let before = packet.ecn;
-        let refused = late.refuses(now, bytes, &mut packet.ecn);
+        let refused = stage.refuses(now, bytes, &mut packet.ecn);
         self.counters.marks += u64::from(before != packet.ecn);
         let taken = match refused {
             Some(reason) => Err(reason),
-            None => late.push(now, packet, bytes, &mut self.line),
+            None => stage.push(now, packet, bytes, &mut self.line),
         };
         match taken {
             Ok(()) => Admission::Accepted,
@@ -361,7 +361,7 @@ impl<T: Payload> Link<T> {
     /// Puts all packets on the delay line that are due at `now`.
     #[inline(always)]
     pub fn receive(&mut self, now: Instant) {
-        if let Stage::Late(_) = self.stage {
+        if let Stage::AtDequeue(_) = self.stage {
             self.prepare(now);
         }
     }
@@ -374,7 +374,7 @@ impl<T: Payload> Link<T> {
             return None;
         }
         let popped = self.line.pop()?;
-        if let Stage::Prompt(_) | Stage::Late(_) = self.stage {
+        if let Stage::AtArrival(_) | Stage::AtDequeue(_) = self.stage {
             self.line.forget_left();
         }
         self.counters.packets_out += 1;
@@ -411,12 +411,12 @@ impl<T: Payload> Link<T> {
     #[cold]
     #[inline(never)]
     fn prepare(&mut self, now: Instant) {
-        let Stage::Late(late) = &mut self.stage else {
+        let Stage::AtDequeue(stage) = &mut self.stage else {
             return;
         };
-        late.receive(now, &mut self.line);
+        stage.receive(now, &mut self.line);
         if self.line.due() <= now {
-            late.advance(now, &mut self.line);
+            stage.advance(now, &mut self.line);
         }
     }
 
@@ -426,8 +426,8 @@ impl<T: Payload> Link<T> {
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
         let mut next = self.line.due();
-        if let Stage::Late(late) = &self.stage {
-            next = next.min(late.next_event());
+        if let Stage::AtDequeue(stage) = &self.stage {
+            next = next.min(stage.next_event());
         }
         (next < Instant::MAX).then_some(next)
     }
@@ -436,8 +436,8 @@ impl<T: Payload> Link<T> {
     #[must_use]
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
-        if let Stage::Late(late) = &self.stage {
-            late.count(&mut counters);
+        if let Stage::AtDequeue(stage) = &self.stage {
+            stage.count(&mut counters);
         }
         counters
     }
@@ -446,7 +446,7 @@ impl<T: Payload> Link<T> {
     #[must_use]
     pub fn held(&self) -> u64 {
         let waiting = match &self.stage {
-            Stage::Late(late) => late.held(),
+            Stage::AtDequeue(stage) => stage.held(),
             _ => 0,
         };
         self.line.len() + waiting
@@ -456,8 +456,8 @@ impl<T: Payload> Link<T> {
     /// `plain_ack` returns the acknowledgment number of a plain ACK, which may wrap around, and
     /// `None` for any other packet.
     pub fn filter_acks(&mut self, plain_ack: fn(&T) -> Option<u32>) {
-        if let Stage::Late(late) = &mut self.stage {
-            late.filter_acks(plain_ack);
+        if let Stage::AtDequeue(stage) = &mut self.stage {
+            stage.filter_acks(plain_ack);
         }
     }
 
@@ -474,8 +474,8 @@ impl<T: Payload> Link<T> {
         self.advance(now);
         match &self.stage {
             Stage::Plain(plain) => plain.len(),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.len(),
-            Stage::Late(late) => late.queue_len(),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.len(),
+            Stage::AtDequeue(stage) => stage.queue_len(),
         }
     }
 
@@ -485,8 +485,8 @@ impl<T: Payload> Link<T> {
     pub fn advance(&mut self, now: Instant) {
         match &mut self.stage {
             Stage::Plain(plain) => plain.advance(now),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.advance(now),
-            Stage::Late(late) => late.advance(now, &mut self.line),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.advance(now),
+            Stage::AtDequeue(stage) => stage.advance(now, &mut self.line),
         }
     }
 
@@ -495,7 +495,7 @@ impl<T: Payload> Link<T> {
     #[must_use]
     pub fn has_dropped(&self) -> bool {
         match &self.stage {
-            Stage::Late(late) => late.has_dropped(),
+            Stage::AtDequeue(stage) => stage.has_dropped(),
             _ => false,
         }
     }
@@ -504,7 +504,7 @@ impl<T: Payload> Link<T> {
     /// these drops in any case.
     pub fn take_dropped(&mut self) -> Option<Dropped<T>> {
         match &mut self.stage {
-            Stage::Late(late) => late.take_dropped(),
+            Stage::AtDequeue(stage) => stage.take_dropped(),
             _ => None,
         }
     }
@@ -512,8 +512,8 @@ impl<T: Payload> Link<T> {
     /// From now on [`Self::take_sent`] returns the packets of this end of a medium; other links
     /// ignore it.
     pub fn keep_sent(&mut self) {
-        if let Stage::Late(late) = &mut self.stage {
-            late.keep_sent();
+        if let Stage::AtDequeue(stage) = &mut self.stage {
+            stage.keep_sent();
         }
     }
 
@@ -521,7 +521,7 @@ impl<T: Payload> Link<T> {
     /// [`crate::medium::Medium::take_sent`].
     pub fn take_sent(&mut self) -> Option<Sent> {
         match &mut self.stage {
-            Stage::Late(late) => late.take_sent(),
+            Stage::AtDequeue(stage) => stage.take_sent(),
             _ => None,
         }
     }
@@ -530,7 +530,7 @@ impl<T: Payload> Link<T> {
     /// not depend on that packet.
     #[must_use]
     pub const fn decides_late(&self) -> bool {
-        matches!(self.stage, Stage::Late(_))
+        matches!(self.stage, Stage::AtDequeue(_))
     }
 
     /// When the next packet to be popped leaves, or left, the server, and the number of its busy
@@ -544,7 +544,7 @@ impl<T: Payload> Link<T> {
     #[must_use]
     pub fn air(&self) -> Option<AirCounters> {
         match &self.stage {
-            Stage::Late(late) => late.air(),
+            Stage::AtDequeue(stage) => stage.air(),
             _ => None,
         }
     }
@@ -554,8 +554,8 @@ impl<T: Payload> Link<T> {
     pub fn queue_max_packets(&self) -> u64 {
         match &self.stage {
             Stage::Plain(plain) => plain.max_packets(),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.max_packets(),
-            Stage::Late(late) => late.queue_max_packets(),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.max_packets(),
+            Stage::AtDequeue(stage) => stage.queue_max_packets(),
         }
     }
 
@@ -566,16 +566,16 @@ impl<T: Payload> Link<T> {
         self.advance(now);
         match &mut self.stage {
             Stage::Plain(plain) => plain.mean_packets(now),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.mean_packets(now),
-            Stage::Late(late) => late.queue_mean_packets(now),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.mean_packets(now),
+            Stage::AtDequeue(stage) => stage.queue_mean_packets(now),
         }
     }
 
     fn busy(&self) -> BusyTime {
         match &self.stage {
             Stage::Plain(plain) => *plain.busy.time(),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => *prompt.busy.time(),
-            Stage::Late(late) => late.busy(),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => *stage.busy.time(),
+            Stage::AtDequeue(stage) => stage.busy(),
         }
     }
 
@@ -617,8 +617,8 @@ impl<T: Payload> Link<T> {
     pub fn keep_busy_periods(&mut self, shortest: Duration) {
         match &mut self.stage {
             Stage::Plain(plain) => plain.busy.keep(shortest),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.busy.keep(shortest),
-            Stage::Late(late) => late.keep_busy_periods(shortest),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.busy.keep(shortest),
+            Stage::AtDequeue(stage) => stage.keep_busy_periods(shortest),
         }
     }
 
@@ -628,8 +628,8 @@ impl<T: Payload> Link<T> {
     pub fn take_busy_period(&mut self) -> Option<Period> {
         match &mut self.stage {
             Stage::Plain(plain) => plain.busy.take(),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.busy.take(),
-            Stage::Late(late) => late.take_busy_period(),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.busy.take(),
+            Stage::AtDequeue(stage) => stage.take_busy_period(),
         }
     }
 
@@ -640,8 +640,8 @@ impl<T: Payload> Link<T> {
     pub fn capacity(&self, now: Instant) -> Option<Bytes> {
         match &self.stage {
             Stage::Plain(plain) => Some(plain.capacity(now)),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.capacity(now),
-            Stage::Late(late) => late.capacity(now),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.capacity(now),
+            Stage::AtDequeue(stage) => stage.capacity(now),
         }
     }
 
@@ -663,8 +663,8 @@ impl<T: Payload> Link<T> {
         self.advance(now);
         match &mut self.stage {
             Stage::Plain(plain) => plain.used(now),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.used(now),
-            Stage::Late(late) => late.used(now),
+            Stage::Wire(stage) | Stage::AtArrival(stage) => stage.used(now),
+            Stage::AtDequeue(stage) => stage.used(now),
         }
     }
 
@@ -688,8 +688,8 @@ impl<T: Payload> Link<T> {
     pub const fn has_rate(&self) -> bool {
         match &self.stage {
             Stage::Wire(_) => false,
-            Stage::Prompt(prompt) => !matches!(prompt.server, Server::Unlimited),
-            Stage::Plain(_) | Stage::Late(_) => true,
+            Stage::AtArrival(stage) => !matches!(stage.server, Server::Unlimited),
+            Stage::Plain(_) | Stage::AtDequeue(_) => true,
         }
     }
 }

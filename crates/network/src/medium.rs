@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
 use crate::busy::{Busy, BusyTime, Period};
-use crate::late::Late;
+use crate::dequeue_stage::DequeueStage;
 use crate::line::Line;
 use crate::{AirCounters, Counters, DropReason, Dropped, LinkConfig, Packet, Payload, Sent};
 
@@ -122,7 +122,7 @@ impl<T> End<T> {
     }
 }
 
-impl<T: Payload> Late<T> for End<T> {
+impl<T: Payload> DequeueStage<T> for End<T> {
     fn push(
         &mut self,
         now: Instant,

@@ -8,7 +8,7 @@
 //!
 //! Packets whose service has started leave the queue when somebody asks for it, and when it seems to
 //! be longer than ever before or too long for its limit. Their starts, which make the mean length,
-//! do not depend on when that is. Results are those of `Prompt` with `Backlog`, which also serves
+//! do not depend on when that is. Results are those of `ArrivalStage` with `Backlog`, which also serves
 //! the links with random drops, jitter or any other rate (as long as instants of more than 400 years
 //! do not occur).
 //!

@@ -6,7 +6,7 @@ use units::{Bytes, Duration, Instant};
 
 use crate::aqm::{Admitted, Managed, Waiting};
 use crate::busy::{Busy, BusyTime, Period};
-use crate::late::Late;
+use crate::dequeue_stage::DequeueStage;
 use crate::line::Line;
 use crate::server::Server;
 use crate::{Counters, DropReason, Dropped, Ecn, Packet, Served};
@@ -56,7 +56,7 @@ impl<T> Queued<T> {
     }
 }
 
-impl<T: Debug + Send + Sync> Late<T> for Queued<T> {
+impl<T: Debug + Send + Sync> DequeueStage<T> for Queued<T> {
     fn refuses(&mut self, now: Instant, bytes: u64, ecn: &mut Ecn) -> Option<DropReason> {
         self.server.refuses(now, bytes, ecn)
     }

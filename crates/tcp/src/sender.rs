@@ -57,8 +57,8 @@ use alloc::boxed::Box;
 
 use congestion::rate_sample::RateEstimator;
 use congestion::{
-    AnyCongestionControl, BuildContext, CongestionControl, Established, Held, Needs, PathMemory,
-    Phase,
+    AnyCongestionControl, BuildContext, CongestionControl, ControlSlot, Established, Needs,
+    PathMemory, Phase,
 };
 use units::{Bytes, Duration, Instant};
 
@@ -158,7 +158,7 @@ struct Shortcuts {
 }
 
 /// The congestion control of a connection: in place where it is common, else in a box.
-pub type Control = Held<Box<AnyCongestionControl>>;
+pub type Control = ControlSlot<Box<AnyCongestionControl>>;
 
 /// A [`SenderConfig`] in range, without the algorithm, which `cc` has.
 #[derive(Clone, Copy, Debug)]

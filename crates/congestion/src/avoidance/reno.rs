@@ -37,7 +37,7 @@ impl Reno {
         Self::default()
     }
 
-    /// See [`Held::on_ordinary_ack`](crate::Held::on_ordinary_ack).
+    /// See [`ControlSlot::on_ordinary_ack`](crate::ControlSlot::on_ordinary_ack).
     #[inline(always)]
     pub(crate) fn on_ordinary_ack(&mut self, ack: &OrdinaryAck, window: &Window) -> Bytes {
         if !ack.cwnd_limited {

@@ -11,7 +11,7 @@ use crate::busy::{BusyTime, Period};
 use crate::line::Line;
 use crate::{AirCounters, Counters, DropReason, Dropped, Ecn, Packet, Sent};
 
-pub(crate) trait Late<T>: Debug + Send + Sync {
+pub(crate) trait DequeueStage<T>: Debug + Send + Sync {
     /// Whether a packet that arrives at `now` is dropped before the queue sees it; may mark it. The
     /// stage has advanced to `now`.
     fn refuses(&mut self, _now: Instant, _bytes: u64, _ecn: &mut Ecn) -> Option<DropReason> {

@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::{DropReason, LinkConfig, Packet};
 
 #[derive(Debug)]
-pub(crate) struct Prompt {
+pub(crate) struct ArrivalStage {
     pub(crate) server: Server,
     pub(crate) backlog: Backlog,
     pub(crate) busy: Busy,
@@ -20,7 +20,7 @@ pub(crate) struct Prompt {
     accepted: u64,
 }
 
-impl Prompt {
+impl ArrivalStage {
     pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng, server: Server) -> Self {
         Self {
             server,

@@ -1,7 +1,7 @@
 //! The congestion control of one connection, as its transport holds it.
 //!
 //! The states of all algorithms differ in size by a factor of ten. A transport that held an
-//! [`AnyCongestionControl`] would make every connection as large as the largest algorithm. [`Held`]
+//! [`AnyCongestionControl`] would make every connection as large as the largest algorithm. [`ControlSlot`]
 //! stores the common ones itself. The transport stores the others (`L`, for example a box): this
 //! crate allocates nothing.
 //!
@@ -64,7 +64,7 @@ type Common = Classic<CommonStartup, CommonAvoidance, AnyRecovery>;
     clippy::large_enum_variant,
     reason = "the common case lies in the connection"
 )]
-pub enum Held<L> {
+pub enum ControlSlot<L> {
     /// A common one.
     Common(Common),
     /// Any other.
@@ -133,7 +133,7 @@ impl CongestionControl for Waiting {
     }
 }
 
-impl<L: DerefMut<Target = AnyCongestionControl>> Held<L> {
+impl<L: DerefMut<Target = AnyCongestionControl>> ControlSlot<L> {
     /// What a connection holds before it is established. `hold` takes a congestion control that is
     /// not common.
     pub fn new(
@@ -198,7 +198,7 @@ impl<L: DerefMut<Target = AnyCongestionControl>> Held<L> {
     }
 }
 
-impl<L: DerefMut<Target = AnyCongestionControl>> CongestionControl for Held<L> {
+impl<L: DerefMut<Target = AnyCongestionControl>> CongestionControl for ControlSlot<L> {
     congestion_control_hooks!(forward!(Common Other Waiting));
 }
 
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use crate::{PARTS, PartKind};
 
-    type Boxed = Held<Box<AnyCongestionControl>>;
+    type Boxed = ControlSlot<Box<AnyCongestionControl>>;
 
     /// Each part within algorithms that have it.
     fn algorithms() -> Vec<Algorithm> {
@@ -325,7 +325,7 @@ mod tests {
             let algorithm: Algorithm = name.parse().expect("a name");
             matches!(
                 Boxed::new(&algorithm, &context(0), Box::new),
-                Held::Waiting(_)
+                ControlSlot::Waiting(_)
             )
         };
         for name in [
@@ -352,44 +352,44 @@ mod tests {
 
     /// What a connection holds answers as the congestion control that it stands for.
     #[test]
-    fn a_held_one_begins_as_if_it_were_built() {
+    fn a_control_in_a_slot_begins_as_if_it_were_built() {
         for algorithm in algorithms() {
             let mut built = algorithm.build(context(0));
-            let mut held = Boxed::new(&algorithm, &context(0), Box::new);
+            let mut slot = Boxed::new(&algorithm, &context(0), Box::new);
             assert_eq!(algorithm.header_bytes(), built.header_bytes());
             for established in [false, true] {
-                assert_eq!(held.window(), built.window(), "{algorithm}");
-                assert_eq!(held.header_bytes(), built.header_bytes(), "{algorithm}");
-                assert_eq!(held.feedback(), built.feedback(), "{algorithm}");
-                assert_eq!(held.requires_pacing(), built.requires_pacing());
-                assert_eq!(held.pacing_rate(), built.pacing_rate(), "{algorithm}");
-                assert_eq!(held.pacing_start(), built.pacing_start(), "{algorithm}");
-                assert_eq!(held.steers_sending(), built.steers_sending());
-                assert_eq!(held.sends_copies(), built.sends_copies());
-                assert_eq!(held.watches_losses(), built.watches_losses());
-                assert_eq!(held.paces_first_segments(), built.paces_first_segments());
-                assert_eq!(held.reduces_by_deliveries(), built.reduces_by_deliveries());
-                assert_eq!(held.least_burst_segments(), built.least_burst_segments());
-                assert_eq!(held.slow_start_exit(), None);
-                assert_eq!(held.passive_decision(), None);
+                assert_eq!(slot.window(), built.window(), "{algorithm}");
+                assert_eq!(slot.header_bytes(), built.header_bytes(), "{algorithm}");
+                assert_eq!(slot.feedback(), built.feedback(), "{algorithm}");
+                assert_eq!(slot.requires_pacing(), built.requires_pacing());
+                assert_eq!(slot.pacing_rate(), built.pacing_rate(), "{algorithm}");
+                assert_eq!(slot.pacing_start(), built.pacing_start(), "{algorithm}");
+                assert_eq!(slot.steers_sending(), built.steers_sending());
+                assert_eq!(slot.sends_copies(), built.sends_copies());
+                assert_eq!(slot.watches_losses(), built.watches_losses());
+                assert_eq!(slot.paces_first_segments(), built.paces_first_segments());
+                assert_eq!(slot.reduces_by_deliveries(), built.reduces_by_deliveries());
+                assert_eq!(slot.least_burst_segments(), built.least_burst_segments());
+                assert_eq!(slot.slow_start_exit(), None);
+                assert_eq!(slot.passive_decision(), None);
                 let queued = Bytes::new(1_000_000);
-                assert_eq!(held.requested_rate(queued), built.requested_rate(queued));
+                assert_eq!(slot.requested_rate(queued), built.requested_rate(queued));
                 let (mut one, mut other) = (PathMemory::default(), PathMemory::default());
-                held.on_close(Instant::ZERO, &mut one);
+                slot.on_close(Instant::ZERO, &mut one);
                 built.on_close(Instant::ZERO, &mut other);
                 assert_eq!(one, other, "{algorithm}");
                 if established {
                     break;
                 }
-                held.establish(&context(100));
+                slot.establish(&context(100));
                 built = algorithm.build(context(100));
-                assert!(!matches!(held, Held::Waiting(_)), "{algorithm}");
+                assert!(!matches!(slot, ControlSlot::Waiting(_)), "{algorithm}");
             }
             // The same state in the same fields. In place, CUBIC has no form to name.
-            let inner = match &held {
-                Held::Common(control) => format!("Classic({control:?})"),
-                Held::Other(other) => format!("{:?}", other.control),
-                Held::Waiting(_) => unreachable!("it is established"),
+            let inner = match &slot {
+                ControlSlot::Common(control) => format!("Classic({control:?})"),
+                ControlSlot::Other(other) => format!("{:?}", other.control),
+                ControlSlot::Waiting(_) => unreachable!("it is established"),
             };
             let plain = |text: String| text.replace("Linux(", "").replace(')', "");
             assert_eq!(plain(inner), plain(format!("{built:?}")), "{algorithm}");
