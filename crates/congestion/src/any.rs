@@ -390,7 +390,7 @@ avoidances! {
     Prague(avoidance::Prague, avoidance::PragueConfig) {
         name: "prague",
         provenance: PAPER,
-        source: "draft-briscoe-iccrg-prague-congestion-control-04 (July 2024)",
+        source: "draft-briscoe-iccrg-prague-congestion-control, as before -04 (July 2024)",
         summary: "reduces the window by half of the fraction of packets that an L4S queue marks",
     }
 

@@ -54,8 +54,9 @@ pub const fn client_uses(client: EcnSupport, syn_ack: EcnFlags) -> EcnSupport {
     match (client, syn_ack & 0b111) {
         // A server that returns all flags reflects them, and knows none.
         (EcnSupport::Off, _) | (_, 0b000 | 0b111) => EcnSupport::Off,
-        (_, 0b001 | 0b101) => EcnSupport::Classic,
+        (_, 0b001) | (EcnSupport::Classic, 0b101) => EcnSupport::Classic,
         (EcnSupport::Classic, _) => EcnSupport::Off,
+        // 0b101 is reserved, and means AccECN too (section 3.1.3).
         (EcnSupport::Accurate, _) => EcnSupport::Accurate,
     }
 }
@@ -80,8 +81,8 @@ pub(crate) struct MarkCounter {
     count: u8,
     /// Marks since the last ACK.
     unreported: u8,
-    /// Whether the last ACK reported marks.
-    reported: bool,
+    /// Whether the packet before was marked.
+    follows_mark: bool,
 }
 
 impl MarkCounter {
@@ -89,21 +90,26 @@ impl MarkCounter {
         Self {
             count: INITIAL,
             unreported: 0,
-            reported: false,
+            follows_mark: false,
         }
     }
 
-    /// A packet arrives with CE. Whether an ACK must leave at once: the marks begin, or there are
-    /// two since the last ACK.
+    /// A packet arrives with CE. Whether an ACK must leave at once: the packet before had no mark, or
+    /// there are two marks since the last ACK (section 3.2.2.5.1).
     pub(crate) const fn on_mark(&mut self) -> bool {
         self.count = self.count.wrapping_add(1);
         self.unreported = self.unreported.saturating_add(1);
-        !self.reported || self.unreported >= MARKS_PER_ACK
+        let follows_mark = core::mem::replace(&mut self.follows_mark, true);
+        !follows_mark || self.unreported >= MARKS_PER_ACK
+    }
+
+    /// A packet arrives without CE.
+    pub(crate) const fn on_unmarked(&mut self) {
+        self.follows_mark = false;
     }
 
     /// The ACE field of the ACK that leaves now.
     pub(crate) const fn report(&mut self) -> u8 {
-        self.reported = self.unreported > 0;
         self.unreported = 0;
         self.count & FIELD
     }
@@ -163,8 +169,8 @@ mod tests {
         for answer in [0b010, 0b011, 0b100, 0b110] {
             assert_eq!(client_uses(Accurate, answer), Accurate);
         }
-        // ECN with nonces, and a server that reflects the flags.
-        assert_eq!(client_uses(Accurate, 0b101), Classic);
+        // A combination of the future (section 3.1.3), and a server that reflects the flags.
+        assert_eq!(client_uses(Accurate, 0b101), Accurate);
         assert_eq!(client_uses(Accurate, 0b111), Off);
         // Flags of the future (section 3.1.3).
         for syn in [0b001, 0b010, 0b100, 0b101, 0b110] {
@@ -205,7 +211,7 @@ mod tests {
         assert!(!counter.on_mark());
         assert!(counter.on_mark());
         counter.report();
-        counter.report();
-        assert!(counter.on_mark(), "an ACK without a mark came between");
+        counter.on_unmarked();
+        assert!(counter.on_mark(), "a packet without a mark came between");
     }
 }

@@ -472,6 +472,8 @@ impl Receiver {
         let (start, end) = (segment.seq, segment.end());
         if ecn_ce {
             self.on_mark();
+        } else if let Some(marks) = &mut self.marks {
+            marks.on_unmarked();
         }
         let memory = self.memory_of(segment);
         self.measure_segment(segment, memory);
@@ -534,6 +536,8 @@ impl Receiver {
         self.thin(now, segment.len);
         if ecn_ce {
             self.on_mark();
+        } else if let Some(marks) = &mut self.marks {
+            marks.on_unmarked();
         }
         // The segment itself occupies the buffer until the application reads it.
         let own = if self.reads_at_once() {

@@ -1,5 +1,5 @@
 //! Prague: De Schepper, Tilmans, Briscoe and Goel, "Prague Congestion Control",
-//! draft-briscoe-iccrg-prague-congestion-control-04 (24 July 2024), sections 2.3 and 2.4.
+//! draft-briscoe-iccrg-prague-congestion-control, sections 2.3 and 2.4.
 //!
 //! A scalable congestion control for L4S. Once per virtual round trip, of 25 ms or more, it
 //! measures the fraction of the delivered segments that were marked, and follows it with an average
@@ -15,8 +15,8 @@
 //!
 //! ## Deviations
 //!
-//! - Revision -04 could not be read in full; what is here follows the authors' source of an earlier
-//!   revision, and what the abstract of -04 says of the changes.
+//! - This follows an earlier revision, and what the abstract of -04 (24 July 2024) says of the
+//!   changes: the text of -04 was not at hand.
 //! - The virtual round trip applies from the start; Linux's `tcp_prague` begins after some round
 //!   trips, and has other forms of it.
 //! - Pacing is that of the connection. The draft paces at `cwnd / srtt`, twice as fast in slow start.

@@ -493,6 +493,7 @@ fn the_transport_of_the_tests_calls_every_hook() {
         "cubic+suss",
         "cubic+oracle",
         "bbr3",
+        "prague",
         "xcp",
     ] {
         let algorithm: crate::Algorithm = name.parse().expect(name);
@@ -510,6 +511,7 @@ fn the_transport_of_the_tests_calls_every_hook() {
             Operation::Lose(2),
             Operation::Undo,
             Operation::Lose(2),
+            Operation::Ecn,
             Operation::Send(20),
             ack,
             second,

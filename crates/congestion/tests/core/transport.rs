@@ -56,6 +56,9 @@ pub struct Transport<C> {
     least_smss: Bytes,
     is_steered: bool,
     watches_losses: bool,
+    reads_marks: bool,
+    /// Whether the next ACK reports a mark.
+    is_marked: bool,
     rate: RateEstimator,
     flight: Vec<(Instant, SendStamp)>,
     pub now: Instant,
@@ -90,12 +93,15 @@ impl<C: CongestionControl> Transport<C> {
         let _ = control.thins_acks();
         let is_steered = control.steers_sending();
         let watches_losses = control.watches_losses();
+        let reads_marks = control.reads_marks();
         Self {
             control,
             smss: SMSS,
             least_smss: SMSS,
             is_steered,
             watches_losses,
+            reads_marks,
+            is_marked: false,
             rate: RateEstimator::default(),
             flight: Vec::new(),
             now,
@@ -212,6 +218,7 @@ impl<C: CongestionControl> Transport<C> {
                         .on_idle_restart(self.now, span, rto, initial, self.snd_nxt);
                 }
             }
+            Operation::Ecn if self.reads_marks => self.is_marked = true,
             Operation::Ecn => {
                 if self.phase == Phase::Open {
                     self.congestion(CongestionKind::Ecn, true);
@@ -306,6 +313,11 @@ impl<C: CongestionControl> Transport<C> {
             let before = self.control.window();
             self.control.on_delivery(&ack);
             assert!(before.in_slow_start() || self.control.window() == before);
+        }
+        if self.reads_marks {
+            let marked = std::mem::take(&mut self.is_marked);
+            let marked = if marked { self.smss } else { Bytes::ZERO };
+            self.control.on_marks(marked.min(delivered));
         }
         ack.newly_lost = newly_lost;
         if !newly_lost.is_zero() && matches!(self.phase, Phase::Open | Phase::Cwr) {
