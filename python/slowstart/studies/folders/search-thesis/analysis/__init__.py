@@ -203,7 +203,7 @@ def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
         return None
     rng = np.random.default_rng(len(kept))
     drawn = rng.integers(0, len(kept), size=(500, len(kept))) if len(kept) > 1 else np.empty((0, 0))
-    found = [peak(row) for row in drawn]
+    found = [peak(row.tolist()) for row in drawn]
     low, high = map(float, np.nanquantile(found, [0.025, 0.975])) if found else (None, None)
     return Estimate(value, low, high, 0.95 if found else None, len(kept), len(kept))
 
