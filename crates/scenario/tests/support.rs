@@ -39,6 +39,7 @@ fn special(table: &str, key: &str) -> Option<String> {
         ("path", "router") => format!("{plain}[[path.router]]\nrate = '80 Mbit/s'\n"),
         ("flow", "algorithm" | "size") => plain,
         ("flow", "duration") => format!("{PATH}{FLOW}duration = '1 s'\n"),
+        ("flow", "accurate_ecn") => format!("{plain}ecn = true\naccurate_ecn = 'both'\n"),
         ("flow", "impatient") => format!("{plain}sack = false\nimpatient = true\n"),
         ("flow", "misbehavior") => format!("{plain}misbehavior = {{ stretch = 4 }}\n"),
         ("flow", "application") | ("application", "write" | "every") => {
@@ -52,6 +53,9 @@ fn special(table: &str, key: &str) -> Option<String> {
         ("flow", "to") => format!("{plain}to = 'h'\n{}", hosts("right")),
         ("traffic", "kind") => format!("{plain}[[traffic]]\nkind = 'web'\nload = '35 %'\n"),
         ("traffic", "algorithm") => format!("{plain}{TRAFFIC}algorithm = 'reno'\n"),
+        ("traffic", "accurate_ecn") => {
+            format!("{plain}{TRAFFIC}ecn = true\naccurate_ecn = 'both'\n")
+        }
         ("traffic", "impatient") => format!("{plain}{TRAFFIC}sack = false\nimpatient = true\n"),
         ("traffic", "extra_delay") => format!("{plain}{TRAFFIC}extra_delay = ['0 ms', '9 ms']\n"),
         ("traffic", "from") => format!("{plain}{TRAFFIC}from = 'h'\n{}", hosts("left")),
