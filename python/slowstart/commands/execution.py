@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from slowstart import extras, running
@@ -76,26 +78,21 @@ def repeated(scenarios: Sequence[Scenario], make: Callable[[], Result]) -> Resul
 
     ``make`` is called at most :data:`ATTEMPTS` times, and the number of calls is reported.
     """
-    best, fewest, failed = make(), sum(each.runs for each in scenarios) + 1, []
-    result = best
-    for attempt in range(1, ATTEMPTS + 1):
-        bad = [(place, run) for place, run, _ in result.untrusted()]
-        failed.append(len(bad))
-        if len(bad) < fewest:
-            best, fewest = result, len(bad)
-        lost = [sum(at == place for at, _ in bad) for place in range(len(scenarios))]
-        if all(count < each.runs for count, each in zip(lost, scenarios, strict=True)):
-            break
-        if attempt < ATTEMPTS:
-            result = make()
-    if len(failed) > 1:
+    made: list[tuple[int, Result]] = []
+    is_complete = False
+    while not is_complete and len(made) < ATTEMPTS:
+        result = make()
+        failed = Counter(place for place, _, _ in result.untrusted())
+        made.append((failed.total(), result))
+        is_complete = all(failed[place] < each.runs for place, each in enumerate(scenarios))
+    if len(made) > 1:
         total = sum(each.runs for each in scenarios)
-        words = ", then ".join(f"{count} of {total}" for count in failed)
+        words = ", then ".join(f"{count} of {total}" for count, _ in made)
         complain(
-            f"the runs were made {len(failed)} times, because runs failed the emulator's timing "
+            f"the runs were made {len(made)} times, because runs failed the emulator's timing "
             f"self-check: {words}"
         )
-    return best
+    return result if is_complete else min(made, key=itemgetter(0))[1]
 
 
 def execute_to_files(plan: Plan, how: How, files: Mapping[str, str]) -> None:
