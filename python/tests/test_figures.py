@@ -10,7 +10,11 @@ from slowstart import studies
 from slowstart.studies import figures
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
+
+    from slowstart.studies.findings import Findings
 
 STUDY = """
 title = "A small study"
@@ -58,9 +62,8 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
-    folder = tmp_path_factory.mktemp("figures")
+def run_study(folder: Path) -> Findings:
+    """A study with a figure of each kind."""
     text = STUDY
     for name, lines in KINDS.items():
         part = FIGURE.replace('"time"', f'"{name}"') + lines + "\n"
@@ -72,7 +75,12 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
     (folder / "study.toml").write_text(text)
     (folder / "claims.toml").write_text("")
     (folder / "README.md").write_text("Nothing.\n")
-    findings = studies.load(folder).run()
+    return studies.load(folder).run()
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
+    findings = run_study(tmp_path_factory.mktemp("figures"))
     made = {}
     for drawing in findings.study.drawings:
         figure = figures.draw(findings, drawing, findings.stacks)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from test_figures import FIGURE, STUDY
 from test_figures import KINDS as STUDIES
+from test_figures import run_study
 from test_overlaps import assert_apart
 
-from slowstart import figure_style, studies
+from slowstart import figure_style
 from slowstart.analysis import connections
 from slowstart.analysis.figures import figure as connection_figure
 from slowstart.fidelity import compare, grid
@@ -79,25 +78,9 @@ def test_no_texts_overlap_in_figures_of_tables(kind: str, width: float | None) -
     assert_apart(figure)
 
 
-@cache
-def _findings(folder: Path) -> Any:
-    text = STUDY
-    for name, lines in STUDIES.items():
-        part = FIGURE.replace('"time"', f'"{name}"') + lines + "\n"
-        if name == "share":
-            part = part.replace("1000 * fct_s", "fct_s > 1")
-        if name == "evolution":
-            part = part.replace('label = "time (ms)"\nmetric = "1000 * fct_s"\n', "")
-        text += part
-    (folder / "study.toml").write_text(text)
-    (folder / "claims.toml").write_text("")
-    (folder / "README.md").write_text("Nothing.\n")
-    return studies.load(folder).run()
-
-
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return _findings(tmp_path_factory.mktemp("study"))
+    return run_study(tmp_path_factory.mktemp("study"))
 
 
 @pytest.mark.parametrize("kind", STUDIES)
