@@ -15,7 +15,7 @@ from slowstart.errors import InputError
 from slowstart.studies import headline
 from slowstart.studies.bands import plain
 from slowstart.studies.catalogue import CLAIMS, FOLDERS, names
-from slowstart.studies.files import nearest
+from slowstart.studies.files import Node, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,9 +37,8 @@ def home(word: str) -> tuple[str, str]:
         return study, claim
     known: dict[str, str] = {}
     for name in names():
-        for line in (FOLDERS / name / CLAIMS).read_text(encoding="utf-8").splitlines():
-            if line.startswith("id = "):
-                known.setdefault(line.removeprefix("id = ").strip().strip('"'), name)
+        for each in Node.read(FOLDERS / name / CLAIMS).value["claim"]:
+            known.setdefault(each["id"], name)
     if claim not in known:
         close = nearest(claim, known)
         hint = close if "did you mean" in close else ": write STUDY/CLAIM for a study of your own"
