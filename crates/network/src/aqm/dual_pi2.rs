@@ -166,9 +166,8 @@ impl<T> DualPi2<T> {
                 }
                 let wait = now.saturating_since(waiting.at);
                 let own = self.ramp(wait, self.low.len());
-                let likelihood = if is_overloaded { 1.0 } else { own.max(coupled) };
                 // Under overload every packet is marked that is not dropped: `p_CL` is at least one.
-                if is_overloaded || self.low_recurs.strikes(likelihood) {
+                if is_overloaded || self.low_recurs.strikes(own.max(coupled)) {
                     mark_again(&mut waiting, fate);
                 }
                 return Some(waiting);

@@ -80,9 +80,10 @@ impl World<'_> {
             };
             // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
             // 6.1.5; Linux too).
-            let ect = capable(endpoints.sender());
             let ecn = if state.place().config.ecn && segment.len > 0 && !segment.retransmission {
-                ect
+                state
+                    .endpoints_mut()
+                    .map_or(Ecn::Ect, |it| capable(it.sender()))
             } else {
                 Ecn::NotEct
             };
