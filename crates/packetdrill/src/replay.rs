@@ -42,7 +42,7 @@ pub struct Step {
     pub info: Info,
     /// Between these two moments the stack took the event.
     pub taken: (Duration, Duration),
-    /// From the time in the script to the moment when the stack had told its state.
+    /// From the time in the script to the moment when the stack had reported its state.
     pub late: Duration,
 }
 

@@ -6,6 +6,8 @@
 //!
 //! ## Deviations
 //!
+//! - The flags of the handshake are not carried in packets: the agreement follows from what the two
+//!   ends are configured to know.
 //! - ACKs carry no AccECN option (section 3.2.3). A receiver may omit it; the sender then takes the
 //!   safest likely count where an ACK covers more segments than the field can count.
 //! - SYNs and ACKs are never ECN-capable here, so that no mark on them is reported.

@@ -59,6 +59,7 @@ _FORMAT = 1
 _FINALISTS = 8
 _CHOOSING, _REPORTING = 16, 32
 """Pairs of runs by which a finalist is chosen, and from which the number is reported."""
+# The default of a scenario.
 _TIME_LIMIT_S = 600.0
 
 

@@ -1,9 +1,9 @@
 //! The congestion control of one connection, as its transport holds it.
 //!
 //! The states of all algorithms differ in size by a factor of ten. A transport that held an
-//! [`AnyCongestionControl`] would make every connection as large as the largest algorithm. [`ControlSlot`]
-//! stores the common ones itself. The transport stores the others (`L`, for example a box): this
-//! crate allocates nothing.
+//! [`AnyCongestionControl`] would make every connection as large as the largest algorithm.
+//! [`ControlSlot`] stores the common ones itself. The transport stores the others (`L`, for example
+//! a box): this crate allocates nothing.
 //!
 //! A common one is built once, when the connection is established. Until then it reports
 //! its initial state. The others are built for the handshake, in which routers may be asked, and

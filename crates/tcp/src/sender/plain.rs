@@ -14,8 +14,8 @@
 //! the order of transmission. What is left are the window, the round-trip time, the two calls of
 //! the congestion control, and the pacing rate.
 //!
-//! CUBIC and Reno above slow start take both calls in one step (`ControlSlot::on_ordinary_ack`); for all
-//! others, [`Sender::report_plain_run`] makes the whole report.
+//! CUBIC and Reno above slow start take both calls in one step (`ControlSlot::on_ordinary_ack`).
+//! For all others, [`Sender::report_plain_run`] makes the whole report.
 //!
 //! The tests of `shortcuts_tests.rs` compare each of its results with those of the general code.
 

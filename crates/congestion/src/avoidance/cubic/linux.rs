@@ -212,7 +212,8 @@ impl CubicLinux {
         }
     }
 
-    /// See [`ControlSlot::on_ordinary_ack`](crate::ControlSlot::on_ordinary_ack). The old versions count ACKs too.
+    /// See [`ControlSlot::on_ordinary_ack`](crate::ControlSlot::on_ordinary_ack). The old versions
+    /// count ACKs too.
     #[inline(always)]
     pub(crate) fn on_ordinary_ack(&mut self, ack: &OrdinaryAck, window: &Window) -> Option<Bytes> {
         if self.config.version.is_old() {
