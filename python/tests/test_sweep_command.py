@@ -125,6 +125,7 @@ def test_show_prints_a_script_that_repeats_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
+        ((), "name one sweep file"),
         (("nosuch.toml",), "nosuch.toml"),
         (("s.toml", "--shard", "3/2"), "--shard 3/2"),
         (("s.toml", "--csv", "--json"), "--json works with status and --worst"),

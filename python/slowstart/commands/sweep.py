@@ -132,7 +132,7 @@ def sweep(
             )
         return worst.search(what, search, options)
     search.check_unused()
-    verb = what[0] if what[0] in ("status", "show") else "run"
+    verb = what[0] if what and what[0] in ("status", "show") else "run"
     rest = what if verb == "run" else what[1:]
     expected = {"run": 1, "status": 1, "show": 2}[verb]
     if len(rest) != expected:
