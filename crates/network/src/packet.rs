@@ -6,6 +6,10 @@ use units::{Bytes, Instant};
 
 /// ECN field of the IP header (RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+// As wide as a word, because it is the last field of the largest packets: a field of one byte
+// leaves seven bytes of padding, the compiler copies them in overlapping pieces, and the processor
+// waits at each copy.
+#[repr(u64)]
 pub enum Ecn {
     /// Not ECN-capable.
     #[default]
