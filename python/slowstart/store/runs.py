@@ -28,7 +28,6 @@ import polars as pl
 from slowstart import _native, startup, vm
 from slowstart._version import __version__
 from slowstart.errors import InputError, complain
-from slowstart.planning import startups
 from slowstart.store.output import replace_file, sync_folder, writing
 
 if TYPE_CHECKING:
@@ -41,8 +40,9 @@ if TYPE_CHECKING:
 _FORMAT = 2
 _MARK = "store.json"
 _SUMS = "checksums.json"
-_STARTUP = re.compile(r'"algorithm":"[^"+]+\+([\w.]+:\w+)')
-"""A start-up with options, or one written in Python."""
+_ALGORITHM = re.compile(r'"algorithm":"([^"]+)"')
+_CLASS = re.compile(r"([\w.]+:\w+)(?::.*)?")
+"""A part of an algorithm written in Python."""
 _LARGEST_MARK = 64_000
 """Bytes."""
 
@@ -51,7 +51,7 @@ def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
     """A hash of everything that determines the runs of ``scenario`` on ``stack``, except the seed.
 
     That is the resolved scenario with recorded traces, the version of the software, the text of
-    start-ups written in Python, and ``more``.
+    algorithms written in Python, and ``more``.
     """
     definition = scenario.definition()
     return definition_key(definition, stack, (*more, *(each.said for each in sources(definition))))
@@ -64,7 +64,7 @@ def definition_key(definition: str, stack: str, more: Iterable[str] = ()) -> str
 
 
 class Source(NamedTuple):
-    """A start-up written in Python."""
+    """A class that is an algorithm or a part of one."""
 
     name: str
     """``module:Class``."""
@@ -74,17 +74,17 @@ class Source(NamedTuple):
 
 
 def sources(definition: str) -> list[Source]:
-    """The start-ups written in Python that a definition names."""
-    named = dict.fromkeys(_STARTUP.findall(definition))
-    return [found for name in named if (found := _source(name)) is not None]
+    """The classes that a definition names as algorithms or parts of them."""
+    algorithms = dict.fromkeys(_ALGORITHM.findall(definition))
+    parts = (part for algorithm in algorithms for part in algorithm.split("+"))
+    named = dict.fromkeys(found[1] for part in parts if (found := _CLASS.fullmatch(part)))
+    return [_source(name) for name in named]
 
 
 @lru_cache
-def _source(name: str) -> Source | None:
+def _source(name: str) -> Source:
     module, _, word = name.partition(":")
-    if module in startups():
-        return None
-    startup.load(module, word)
+    startup.find(module, word)
     file = getattr(sys.modules[module], "__file__", None)
     text = Path(file).read_bytes() if file else b""
     return Source(name, f"{name} {hashlib.sha256(text).hexdigest()}", file)
