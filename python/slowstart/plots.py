@@ -4,16 +4,15 @@ Every function takes tables and returns a :class:`matplotlib.figure.Figure`, wit
 or changing matplotlib's global state. Each figure states the number of its runs. Formats, width
 and theme are those of :func:`slowstart.figure_style.using`; :func:`write` writes the files.
 
-The functions that draw (:func:`evolution`, :func:`completion_by_size`, :func:`exit_cost`,
-:func:`distributions`, :func:`exit_shares`) and :func:`write` are public; the guide "From Python"
-has an example.
+The functions that draw (:func:`over_time`, :func:`evolution`, :func:`completion_by_size`,
+:func:`exit_cost`, :func:`distributions`, :func:`exit_shares`) and :func:`write` are public; the
+guide "From Python" has an example. A notebook shows a figure that is the last value of a cell.
 """
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from slowstart import stats
+from slowstart.errors import InputError
 from slowstart.figures import colors
 from slowstart.figures.canvas import (
     MOST_COLUMNS,
@@ -51,6 +51,7 @@ from slowstart.figures.canvas import (
     write,
     write_and_outline,
 )
+from slowstart.figures.runs import Evolution, PathFacts, columns_of, facts
 from slowstart.labels import shortened
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from slowstart._native import Result, Scenario
 
 __all__ = [
     "EXIT_CLASSES",
@@ -69,12 +72,14 @@ __all__ = [
     "Evolution",
     "PathFacts",
     "across",
+    "columns_of",
     "columns_on_a_page",
     "completion_by_size",
     "distributions",
     "evolution",
     "exit_cost",
     "exit_shares",
+    "facts",
     "few_ticks",
     "finish",
     "label_left",
@@ -83,6 +88,7 @@ __all__ = [
     "new_figure",
     "numbers",
     "outlined",
+    "over_time",
     "panel_width",
     "panels",
     "plain_log",
@@ -99,33 +105,6 @@ __all__ = [
 
 _MEGA = 1e6
 _GREY = "#777777"
-
-
-@dataclass(frozen=True)
-class PathFacts:
-    """The properties of a path that figures use."""
-
-    name: str
-    base_rtt_ms: float | None
-    """``None``, like the next three, for an ad-hoc network or a constellation without a path."""
-    bdp_payload_bytes: float | None
-    """The payload of one BDP, that is, without headers."""
-    buffer_payload_bytes: float | None
-    """The same for the bottleneck's buffer; ``None`` if it is unlimited."""
-    bottleneck: str | None
-    """Name of the forward link."""
-    warm_up_s: float = 0.0
-    """Time for which background traffic runs before the first flow may start."""
-
-
-class Evolution(NamedTuple):
-    """One run, as a column of the evolution figure."""
-
-    title: str
-    flows: list[dict[str, Any]]
-    """The run's flows, as in the result document."""
-    flow_traces: pl.DataFrame
-    link_traces: pl.DataFrame
 
 
 def _from_zero(axes: Axes) -> None:
@@ -160,6 +139,33 @@ def _draw_window(axes: Axes, trace: pl.DataFrame, style: colors.Style) -> float:
     axes.plot(*thin(time, cwnd), color=style.color, linestyle=style.dashes, zorder=3)
     axes.plot(*thin(time, ssthresh), color=style.color, linewidth=0.9, linestyle=(0, (4, 2)))
     return float(np.nanmax(cwnd)) if len(cwnd) else 0.0
+
+
+def over_time(scenarios: Sequence[Scenario], result: Result) -> Figure:
+    """The figure :func:`evolution` of a result: the first run of each scenario over one path.
+
+    Args:
+        scenarios: The scenarios, as they were given to :func:`slowstart.run`.
+        result: What it returned with ``traces=True``.
+
+    Returns:
+        A figure with a column for each scenario: window, RTT, delivered bytes, and queue.
+
+    Raises:
+        InputError: The scenarios have several paths, or there are no time series.
+
+    Example:
+        >>> import slowstart
+        >>> scenarios = slowstart.compare("wired", ["cubic+search", "cubic"], size="1 MB")
+        >>> figure = over_time(scenarios, slowstart.run(scenarios, traces=True))
+        >>> len(figure.axes)
+        8
+    """
+    if len({each.path for each in scenarios}) != 1:
+        raise InputError("over_time draws one path: select the scenarios of one path")
+    columns = columns_of([(each, result.select(i)) for i, each in enumerate(scenarios)])
+    names = list(dict.fromkeys(name for each in scenarios for name in each.flows))
+    return evolution(facts(scenarios[0].resolved["path"]), columns, names)
 
 
 def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str]) -> Figure:

@@ -15,8 +15,8 @@ import slowstart
 from slowstart import plots, stats
 from slowstart._native import median_interval
 from slowstart.figures import canvas, colors, vector
+from slowstart.figures.runs import facts
 from slowstart.report import tables
-from slowstart.report.artifacts import facts
 
 NAMES = ["cubic+search", "reno+standard"]
 

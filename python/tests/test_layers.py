@@ -30,7 +30,7 @@ FLOORS = (
     ("store.artifact",),
     ("planning", "busy", "store.shipped", "store.exports", "store.archive", "store.runs"),
     # Figures, words and pages.
-    ("figures.canvas", "plots"),
+    ("figures.canvas", "figures.runs", "plots"),
     ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
     ("figures.rate_changes",),
     ("report.pairs", "report.table_files"),

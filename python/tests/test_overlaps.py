@@ -15,7 +15,7 @@ from matplotlib.text import Text
 import slowstart
 from slowstart import figure_style, plots
 from slowstart.figures import tradeoff
-from slowstart.report import artifacts
+from slowstart.figures.runs import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def evolution() -> Figure:
         )
         for name in names()[: plots.columns_on_a_page()]
     ]
-    return plots.evolution(artifacts.facts(scenarios[0].resolved["path"]), columns, names())
+    return plots.evolution(facts(scenarios[0].resolved["path"]), columns, names())
 
 
 def by_size() -> pl.DataFrame:

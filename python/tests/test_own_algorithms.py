@@ -408,10 +408,9 @@ class Odd:
             "own_algorithm.py:7, in on_ack: ZeroDivisionError: ",
         ),
         (
-            "class Odd:\n    def __init__(self, smss, initial_window):\n        self.x = 1 // 0\n"
-            "    def on_ack(self, ack): pass\n    def on_congestion(self, congestion): pass\n",
+            CONTROL.format("pass").replace("self.cwnd = initial_window", "self.cwnd = 1 // 0"),
             "{}:Odd",
-            "own_algorithm.py:3, in __init__: ZeroDivisionError: ",
+            "own_algorithm.py:4, in __init__: ZeroDivisionError: ",
         ),
     ],
 )

@@ -5,6 +5,7 @@ The look of :mod:`slowstart.figure_style` that holds at the time determines widt
 
 from __future__ import annotations
 
+import io
 import re
 import textwrap
 from contextlib import contextmanager
@@ -99,10 +100,19 @@ def scaled(points: float) -> float:
     return points if size is None else points * size / _STYLE["font.size"]
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows without :mod:`matplotlib.pyplot`."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        _png(self, file, 100)
+        return file.getvalue()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
     height = figure_style.current().height_in or height
-    kind = StackedFigure if is_stacking() else Figure
+    kind = StackedFigure if is_stacking() else ShownFigure
     figure = kind(figsize=(width, height), layout=OnePass())
     FigureCanvasAgg(figure)
     return figure
@@ -285,10 +295,11 @@ def outlined(figure: Figure) -> bytes:
         return vector.outlined(figure)
 
 
-def _png(figure: Figure, file: Path) -> None:
+def _png(figure: Figure, file: Path | io.BytesIO, dpi: int | None = None) -> None:
     with styled():
         before = figure.dpi
-        figure.set_dpi(300 if figure_style.current().width_in is not None else 150)
+        usual = 300 if figure_style.current().width_in is not None else 150
+        figure.set_dpi(dpi or usual)
         pixels: Any = FigureCanvasAgg(figure)
         pixels.print_png(file, metadata={"Software": None})
         figure.set_dpi(before)

@@ -16,9 +16,10 @@ from slowstart.figures import colors, tradeoff
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures import rate_changes as change_plots
+from slowstart.figures.runs import facts
 from slowstart.report import page as report
 from slowstart.report import tables
-from slowstart.report.artifacts import BY_SIZE, facts, pages
+from slowstart.report.artifacts import BY_SIZE, pages
 from slowstart.store.output import RESULT
 
 if TYPE_CHECKING:

@@ -48,10 +48,10 @@ pub struct Ack {
     latest_rtt_ns: Option<u64>,
     /// Smoothed round-trip time, in nanoseconds.
     srtt_ns: u64,
-    /// Smallest round-trip time of the last minutes, in nanoseconds.
+    /// Smallest round-trip time of the last five minutes, in nanoseconds.
     min_rtt_ns: u64,
-    /// Delivery rate in bit/s: what was delivered between the sending of the newest delivered
-    /// segment and this ACK. `None` without a valid sample, in `on_delivery`, and for an avoidance.
+    /// Delivery rate in bit/s, measured over the flight of the newest segment that this ACK
+    /// delivered, as in Linux. `None` without a valid sample, in `on_delivery`, and for an avoidance.
     delivery_rate: Option<u64>,
     /// Whether the window limited the sender.
     cwnd_limited: bool,
