@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import types
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -305,8 +306,19 @@ def test_a_sweep_takes_classes_and_sees_their_changes(
         (scenario,) = slowstart.compare("wired", algorithm, size="1 MB")
         before = run_key(scenario, "simulated")
         module(RENO + STEADY + f"\n# changed: {algorithm}\n")
-        runs._source.cache_clear()
+        runs._digest.cache_clear()
         assert run_key(scenario, "simulated") != before
+
+
+def test_each_definition_in_a_notebook_is_another_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = set()
+    monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
+    for _ in range(2):
+        exec(RENO, vars(sys.modules["__main__"]))
+        (scenario,) = slowstart.compare("wired", "__main__:Reno+standard", size="100 kB")
+        assert run_key(scenario, "simulated") == run_key(scenario, "simulated")
+        keys.add(run_key(scenario, "simulated"))
+    assert len(keys) == 2
 
 
 @pytest.mark.parametrize(

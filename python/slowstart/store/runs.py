@@ -22,6 +22,8 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -81,13 +83,21 @@ def sources(definition: str) -> list[Source]:
     return [_source(name) for name in named]
 
 
-@lru_cache
 def _source(name: str) -> Source:
     module, _, word = name.partition(":")
-    startup.find(module, word)
+    found = startup.find(module, word)
     file = getattr(sys.modules[module], "__file__", None)
-    text = Path(file).read_bytes() if file else b""
-    return Source(name, f"{name} {hashlib.sha256(text).hexdigest()}", file)
+    # In a notebook a class has no file: every definition of it is another one.
+    text = _digest(file) if file else _DEFINED.setdefault(found, uuid4().hex)
+    return Source(name, f"{name} {text}", file)
+
+
+_DEFINED: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+
+
+@lru_cache
+def _digest(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 @lru_cache
