@@ -52,7 +52,7 @@ from slowstart.figures.canvas import (
     write_and_outline,
 )
 from slowstart.figures.runs import Evolution, PathFacts, columns_of, facts
-from slowstart.labels import shortened
+from slowstart.labels import displayed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -213,9 +213,9 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         ]
         titles = {each.title for each in columns}
         handles += [
-            Line2D([], [], color=styles[name].color, label=f"{brief}: {name}")
+            Line2D([], [], color=styles[name].color, label=f"{brief}: {displayed(name)}")
             for name, brief in short.items()
-            if name != brief and brief in titles
+            if displayed(name) != brief and brief in titles
         ]
         legend(figure, handles)
         return finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
@@ -366,7 +366,7 @@ def _draw_intervals(
     middle, low, high = (numbers(rows, column) for column in columns)
     axes.plot(
         size, middle, color=style.color, linestyle=style.dashes, marker="o",
-        markersize=2 + width, linewidth=width, label=name,
+        markersize=2 + width, linewidth=width, label=displayed(name),
     )  # fmt: skip
     axes.vlines(size, low, high, color=style.color, linewidth=1.1)
 
@@ -446,7 +446,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
                     style = styles[name]
                     axes.plot(
                         *steps, drawstyle="steps-post", color=style.color,
-                        linestyle=style.dashes, linewidth=width, label=name,
+                        linestyle=style.dashes, linewidth=width, label=displayed(name),
                     )  # fmt: skip
                 axes.set_xlabel(label)
                 axes.set_ylim(0, 1.02)
@@ -487,7 +487,7 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
             axes.grid(visible=False, axis="x")
             axes.set_ylim(0, 103)
         label_left(grid, "percentage of flows")
-        handles = [Patch(label=name, **_filling(styles[name])) for name in names]
+        handles = [Patch(label=displayed(name), **_filling(styles[name])) for name in names]
         legend(figure, handles)
         runs = sorted({row["flows"] for row in summary})
         count = plural(runs[0], "flow") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} flows"
