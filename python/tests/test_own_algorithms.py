@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,7 +19,6 @@ from slowstart.store.runs import run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from conftest import Command
 
@@ -463,3 +464,55 @@ def test_commands_accept_classes(command: Command, tmp_path: Path) -> None:
     done = command("compare", "wired", "-a", "mine:Reno", "--size", "1MB")
     assert (done.returncode, done.stdout) == (2, "")
     assert "as in mine:Reno+standard" in done.stderr
+
+
+def test_the_classes_of_the_guide_run(module: Callable[[str], str]) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "python.md").read_text()
+    part = guide.partition("## Algorithms of your own")[2]
+    classes = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+    assert len(classes) == 3
+    name = module("\n".join(classes))
+    found = flows(
+        f"cubic+{name}:Cautious",
+        f"{name}:Rise+standard",
+        f"{name}:Rise:keep=0.7+{name}:Cautious",
+        f"{name}:Steady",
+        size="10 MB",
+    )
+    assert all(each["completed"] for each in found)
+    assert [each["slow_start_exit"]["reason"] for each in found[:3]] == ["rise", "loss", "rise"]
+
+
+LOSSY = SMALL.replace("1 %", "15 %").replace("8 MB", "300 kB")
+REORDERED = SMALL.replace(
+    'loss = "1 %"', 'reordering = {{ probability = "0.2 %", delay = "40 ms" }}'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [(LOSSY, {"on_timeout", "timeout"}), (REORDERED, {"on_undo"})]
+)
+def test_timeouts_and_mistakes_are_reported(
+    module: Callable[[str], str], text: str, expected: set[str]
+) -> None:
+    name = module(ALL)
+    scenario = slowstart.Scenario.from_toml(text.format(f"{name}:Everything+standard"))
+    slowstart.run(scenario.with_runs(runs=20))
+    assert expected <= sys.modules[name].Everything.seen
+
+
+@pytest.mark.parametrize("text", [SMALL, LOSSY, REORDERED], ids=["small", "lossy", "reordered"])
+@pytest.mark.parametrize(
+    ("own", "builtin"),
+    [("{}:Reno+hystart", "reno+hystart"), ("{}:NewReno", "reno+standard+plain")],
+)
+def test_they_are_the_same_where_much_goes_wrong(
+    module: Callable[[str], str], text: str, own: str, builtin: str
+) -> None:
+    name = module(RENO + NEWRENO)
+
+    def measured(algorithm: str) -> list[dict[str, Any]]:
+        scenario = slowstart.Scenario.from_toml(text.format(algorithm)).with_runs(runs=10)
+        return pl.DataFrame(slowstart.run(scenario).flows()).drop("algorithm", "name").to_dicts()
+
+    assert measured(own.format(name)) == measured(builtin)
