@@ -127,9 +127,10 @@ def build(target: Path, repository: str) -> None:
         listed.append(f"commands/{file}")
     (target / "commands" / "index.md").write_text(index)
     settings = {
-        "INHERIT": str(ROOT / "site" / "mkdocs.yml"),
-        "docs_dir": str(target),
-        "site_dir": str(target.parent / "html"),
+        "INHERIT": os.path.relpath(ROOT / "site" / "mkdocs.yml", target.parent),
+        # Relative to the file of the settings: Zensical reads no others.
+        "docs_dir": target.name,
+        "site_dir": "html",
         "nav": navigation(listed),
     }
     if repository:
