@@ -79,6 +79,12 @@ def gallery() -> str:
     return text
 
 
+def heading(page: Path) -> str:
+    """The heading of a page, without the marks of code."""
+    found = re.search(r"^# (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return found[1].replace("`", "") if found else page.stem
+
+
 def navigation(listed: list[str]) -> list[object]:
     """The pages in the order of ``docs/README.md``; the rest of a folder after its first page."""
     text = (DOCS / "README.md").read_text()
@@ -93,14 +99,14 @@ def navigation(listed: list[str]) -> list[object]:
             if name != "README.md":
                 pages.append(target.replace(".ipynb", ".md"))
                 continue
-            rest = sorted(
-                page.relative_to(DOCS).as_posix()
-                for page in (DOCS / folder).glob("*.md")
+            # The menu has the words of the page, which begins with a comment if a program wrote it.
+            rest = [
+                {heading(page): page.relative_to(DOCS).as_posix()}
+                for page in sorted((DOCS / folder).glob("*.md"))
                 if page.name != "README.md"
-            )
-            title = (DOCS / target).read_text().split("\n# ")[-1].lstrip("# ").split("\n")[0]
+            ]
             inside = [target, *rest]
-            pages.extend(inside if section == "Design" else [{title: inside}])
+            pages.extend(inside if section == "Design" else [{heading(DOCS / target): inside}])
         if section == "Reference":
             pages.append({"Python": ["reference/python.md", "reference/api.md"]})
             pages.remove("reference/python.md")
@@ -137,9 +143,10 @@ def build(target: Path, repository: str) -> None:
         listed.append(f"commands/{file}")
     (target / "commands" / "index.md").write_text(index)
     settings = {
-        "INHERIT": str(ROOT / "site" / "mkdocs.yml"),
-        "docs_dir": str(target),
-        "site_dir": str(target.parent / "html"),
+        "INHERIT": os.path.relpath(ROOT / "site" / "mkdocs.yml", target.parent),
+        # Relative to the file of the settings: Zensical reads no others.
+        "docs_dir": target.name,
+        "site_dir": "html",
         "nav": navigation(listed),
     }
     if repository:
