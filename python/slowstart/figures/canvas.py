@@ -15,13 +15,12 @@ import numpy as np
 import polars as pl
 from matplotlib import patheffects
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from slowstart import figure_style
 from slowstart.figures import vector
-from slowstart.figures.layout import OnePass, fix_labels
-from slowstart.figures.stacking import StackedFigure, is_stacking
+from slowstart.figures.layout import OnePass, fix_labels, free_labels
+from slowstart.figures.stacking import PanelFigure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     Series = NDArray[np.float64]
@@ -102,8 +102,7 @@ def scaled(points: float) -> float:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
     height = figure_style.current().height_in or height
-    kind = StackedFigure if is_stacking() else Figure
-    figure = kind(figsize=(width, height), layout=OnePass())
+    figure = PanelFigure(figsize=(width, height), layout=OnePass())
     FigureCanvasAgg(figure)
     return figure
 
@@ -196,8 +195,8 @@ def finish(figure: Figure, title: str) -> Figure:
     if figure_style.current().theme.title:
         words = textwrap.wrap(title, int(width / scaled(1)))
         figure.suptitle("\n".join(words), fontsize=scaled(size))
-    if isinstance(figure, StackedFigure):
-        figure.label_panels()
+    if isinstance(figure, PanelFigure):
+        figure.title = title
     if figure_style.current().width_in is not None:
         engine = figure.get_layout_engine()
         if engine is not None:
@@ -213,6 +212,24 @@ def finish(figure: Figure, title: str) -> Figure:
     figure.set_layout_engine("none")
     fix_labels(figure)
     return figure
+
+
+def stacked(figure: Figure) -> Figure | None:
+    """Puts the panels of a finished figure below each other, for narrow screens.
+
+    The figure is changed, so its files come first. It must have been drawn in a look without a
+    width. ``None`` if it is narrow already, or its panels are not known.
+    """
+    if not isinstance(figure, PanelFigure) or not figure.can_stack():
+        return None
+    with styled():
+        free_labels(figure)
+        figure.stack()
+        if figure.handles:
+            figure.legends[0].remove()
+            legend(figure, figure.handles)
+        figure.set_layout_engine(OnePass())
+        return finish(figure, figure.title)
 
 
 def wrapped(text: str, letters: int) -> str:
@@ -296,6 +313,8 @@ def _png(figure: Figure, file: Path) -> None:
 
 def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """Adds a legend below the figure, in as many columns as fit, with rows of similar length."""
+    if isinstance(figure, PanelFigure):
+        figure.handles = handles
     longest = max(len(str(each.get_label())) for each in handles)
     # 13.5 characters of 8.5 points fit on an inch; a handle and its gaps take the width of eight.
     fitting = max(1, int(figure.get_figwidth() * 13.5 / scaled(1) / (longest + 8)))

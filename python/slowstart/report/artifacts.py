@@ -14,7 +14,6 @@ from slowstart._version import __version__
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures import tradeoff
-from slowstart.figures.stacking import stacking
 from slowstart.planning import MOST_AT_A_SIZE, transferred
 from slowstart.report import exits, pairs, tables
 from slowstart.report import page as report
@@ -277,7 +276,7 @@ class _Painter:
         draw: Callable[..., Figure],
         *tables: object,
     ) -> None:
-        """Draws, saves and keeps a figure, and once more with stacked panels for narrow screens."""
+        """Draws, saves and keeps a figure, then with stacked panels for narrow screens."""
         while name in self._taken:
             name += "-more"
         self._taken.add(name)
@@ -292,11 +291,10 @@ class _Painter:
             if usual != self._look:
                 page = draw(*tables)
                 shown = plots.outlined(page)
-            narrow = None
-            if len({axes.get_position().x0 for axes in page.axes}) > 1:
-                with stacking():
-                    narrow = plots.outlined(draw(*tables))
-            self.drawings.append(Drawing(name, path, caption, shown, narrow))
+            narrow = plots.stacked(page)
+            self.drawings.append(
+                Drawing(name, path, caption, shown, narrow and plots.outlined(narrow))
+            )
 
     def evolutions(
         self,

@@ -15,7 +15,6 @@ import polars as pl
 
 from slowstart import plots, vm
 from slowstart._version import __version__
-from slowstart.figures.stacking import stacking
 from slowstart.report import page as report
 from slowstart.studies import figures, headline
 from slowstart.studies.bands import plain
@@ -139,17 +138,10 @@ def _part(
         name = drawing.name if "simulated" in stacks else f"{drawing.name}-{stacks[0]}"
         plots.save(figure, folder, name)
         part["image"] = report.inline(folder, name)
-        part["narrow"] = _narrow(findings, drawing, stacks)
+        narrow = plots.stacked(figure)
+        if narrow is not None:
+            part["narrow"] = report.data_url(plots.outlined(narrow))
     return part
-
-
-def _narrow(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> str | None:
-    """The figure for a narrow screen, with its panels below each other; ``None`` if it has one."""
-    with stacking():
-        figure = figures.draw(findings, drawing, stacks)
-        if figure is None or getattr(figure, "grid", None) is None:
-            return None
-        return report.data_url(plots.outlined(figure))
 
 
 def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
