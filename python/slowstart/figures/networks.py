@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +38,7 @@ _MEASURES = (
 # More bars would be unreadable.
 _MOST_NODES = 60
 _LINK, _NODE, _SATELLITE = "#c4c4c4", "#333333", "#8a8a8a"
+_COAST = "#9fb8c8"
 # A link that crosses this many degrees of longitude passes the edge of the map.
 _AROUND = 180.0
 
@@ -143,6 +146,18 @@ def _segments(points: Sequence[Sequence[float]], pairs: Any, around: bool) -> li
     return lines
 
 
+@cache
+def coasts() -> tuple[tuple[tuple[float, float], ...], ...]:
+    """The coast lines of the world: pieces of longitudes and latitudes in degrees."""
+    text = Path(__file__).with_name("coast.txt").read_text(encoding="utf-8")
+    pieces = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            pairs = (point.partition(",") for point in line.split())
+            pieces.append(tuple((float(x), float(y)) for x, _, y in pairs))
+    return tuple(pieces)
+
+
 def _draw_frame(axes: Axes, found: dict[str, Any], frame: dict[str, Any]) -> None:
     points = frame["points"]
     count = len(found["nodes"])
@@ -168,6 +183,7 @@ def _draw_frame(axes: Axes, found: dict[str, Any], frame: dict[str, Any]) -> Non
     axes.plot(xs[count:], ys[count:], ".", color=_SATELLITE, markersize=2.5, zorder=3)
     axes.plot(xs[:count], ys[:count], "o", color=_NODE, markersize=4.0, zorder=4)
     if globe:
+        axes.add_collection(LineCollection(coasts(), colors=_COAST, lw=0.5, zorder=0.5))
         axes.set_xlim(-180, 180)
         axes.set_ylim(-90, 90)
         axes.set_xticks(range(-180, 181, 90))
@@ -209,8 +225,11 @@ def figure(found: dict[str, Any], title: str) -> Figure:
         for place, frame in enumerate(frames):
             axes = made.add_subplot(grid[place // across, place % across])
             _draw_frame(axes, found, frame)
-            if not globe and place % across == 0:
-                axes.set_ylabel("m")
+            east, north = ("longitude (°)", "latitude (°)") if globe else ("x (m)", "y (m)")
+            if place % across == 0:
+                axes.set_ylabel(north)
+            if place + across >= len(frames):
+                axes.set_xlabel(east)
         if over_time:
             _draw_series(made.add_subplot(grid[-1, :]), found, globe)
         if drawn:

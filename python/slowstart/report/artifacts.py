@@ -291,10 +291,9 @@ class _Painter:
             if usual != self._look:
                 page = draw(*tables)
                 shown = plots.outlined(page)
-            narrow = plots.stacked(page)
-            self.drawings.append(
-                Drawing(name, path, caption, shown, narrow and plots.outlined(narrow))
-            )
+            below = plots.stacked(page)
+            narrow = None if below is None else plots.outlined(below)
+            self.drawings.append(Drawing(name, path, caption, shown, narrow))
 
     def evolutions(
         self,
