@@ -12,10 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib.collections import LineCollection
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.textpath import TextPath
 
 from slowstart import plots
 from slowstart._native import network_look
@@ -188,12 +191,7 @@ def _draw_frame(axes: Axes, found: dict[str, Any], frame: dict[str, Any]) -> Non
         axes.set_ylim(-90, 90)
         axes.set_xticks(range(-180, 181, 90))
         axes.set_yticks(range(-90, 91, 45))
-        for name, (x, y) in zip(found["nodes"], points, strict=False):
-            axes.annotate(name, (x, y), (3, 3), textcoords="offset points", fontsize=6.5, zorder=5)
     else:
-        numbered = [name.removeprefix("node ") for name in found["nodes"]]
-        for name, (x, y) in zip(numbered, points, strict=False):
-            axes.annotate(name, (x, y), (3, 3), textcoords="offset points", fontsize=6, zorder=5)
         axes.set_aspect("equal")
         if found["area_m"] is not None:
             width, height = found["area_m"]
@@ -234,7 +232,58 @@ def figure(found: dict[str, Any], title: str) -> Figure:
             _draw_series(made.add_subplot(grid[-1, :]), found, globe)
         if drawn:
             plots.legend(made, _routes(found))
-        return plots.finish(made, title)
+        plots.finish(made, title)
+        for axes, frame in zip(made.axes, frames, strict=False):
+            name_nodes(axes, frame["points"], found["nodes"], 6.5 if globe else 6.0)
+        return made
+
+
+# Places of a label around its point, in points to the right and up.
+_BESIDE = [(3, 3), (-3, 3), (3, -3), (-3, -3), (0, 5), (0, -5), (5, 0), (-5, 0)]
+_PLACES = [(far * x, far * y) for far in (1, 2, 3) for x, y in _BESIDE]
+_ALIGNED = {-1: ("right", "top"), 0: ("center", "center"), 1: ("left", "bottom")}
+
+
+def name_nodes(
+    axes: Axes, points: Sequence[Sequence[float]], names: Sequence[str], size: float
+) -> None:
+    """Writes the names of the first nodes beside them, where no other name or node is.
+
+    The layout of the figure must be fixed.
+    """
+    made: Any = axes.figure
+    scale = made.dpi / 72
+    at = axes.transData.transform(np.asarray(points, dtype=float)) / scale
+    # Left, bottom, right and top of what may not be covered: nodes at first.
+    taken = [(x - 2, y - 2, x + 2, y + 2) for x, y in at[: len(names)]]
+    font = FontProperties(family=mpl.rcParams["font.family"], size=size)
+    for place, name in enumerate(names):
+        text = name.removeprefix("node ")
+        width = TextPath((0, 0), text, size=size, prop=font).get_extents().width
+        tried = []
+        for right, up in _PLACES:
+            x, y = at[place][0] + right, at[place][1] + up
+            left = x - width * (1 - np.sign(right)) / 2
+            bottom = y - size * (1 - np.sign(up)) / 2
+            box = (left, bottom, left + width, bottom + size)
+            others = (each for number, each in enumerate(taken) if number != place)
+            tried.append((sum(_overlap(box, each) for each in others), box, (right, up)))
+            if tried[-1][0] == 0:
+                break
+        _, box, (right, up) = min(tried, key=lambda each: each[0])
+        taken.append(box)
+        across, along = _ALIGNED[int(np.sign(right))][0], _ALIGNED[int(np.sign(up))][1]
+        axes.annotate(
+            text, tuple(points[place]), (right, up), textcoords="offset points", fontsize=size,
+            ha=across, va=along, zorder=5,
+        )  # fmt: skip
+
+
+def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """The area that two boxes share."""
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    up = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, across) * max(0.0, up)
 
 
 def _draw_series(axes: Axes, found: dict[str, Any], globe: bool) -> None:
