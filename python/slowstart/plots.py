@@ -33,9 +33,12 @@ from slowstart.figures.canvas import (
     few_ticks,
     finish,
     label_left,
+    leave_out,
     legend,
     line_widths,
     new_figure,
+    note_of,
+    note_zeros,
     numbers,
     outlined,
     panel_width,
@@ -79,9 +82,12 @@ __all__ = [
     "few_ticks",
     "finish",
     "label_left",
+    "leave_out",
     "legend",
     "line_widths",
     "new_figure",
+    "note_of",
+    "note_zeros",
     "numbers",
     "outlined",
     "panel_width",
@@ -174,8 +180,11 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
     columns = [each._replace(title=short.get(each.title, each.title)) for each in columns]
     with styled():
         labels = ["window (MB)", "RTT (ms)", "delivered (MB)", "queue (packets)"]
+        zeros = []
         if path.bottleneck is None:  # A queue at each node.
             labels.pop()
+        elif not any(_ever(each.link_traces, path.bottleneck) for each in columns):
+            zeros = [labels.pop()]
         width, height = max(5.0, 0.9 + 3.0 * len(columns)), 0.6 + 1.9 * len(labels)
         figure, grid = panels(width, height, len(labels), len(columns), sharex="all", sharey="row")
         top = 0.0
@@ -214,7 +223,13 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
             if name != brief and brief in titles
         ]
         legend(figure, handles)
+        note_zeros(figure, zeros)
         return finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
+
+
+def _ever(links: pl.DataFrame, name: str) -> bool:
+    """Whether packets ever wait at a link."""
+    return links.filter((pl.col("link") == name) & (pl.col("queue_packets") > 0)).height > 0
 
 
 def _begin(path: PathFacts, end_s: float) -> float:
@@ -389,6 +404,7 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
     paths = costs["path"].unique(maintain_order=True).to_list()
     widths = line_widths(len(names))
     columns = ("cost_s", "cost_low_s", "cost_high_s")
+    paths, zeros = _with_values(costs, paths, pl.any_horizontal(pl.col(*columns) != 0))
     with styled():
         figure, (grid,) = panels(max(5.2, 0.8 + 3.1 * len(paths)), 3.8, 1, len(paths))
         for axes, path in zip(grid, paths, strict=True):
@@ -405,7 +421,16 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
             axes.set_xlabel("size (MB)")
         label_left(grid, "cost of the exit (s)")
         legend(figure, grid[0].get_legend_handles_labels()[0])
+        note_zeros(figure, zeros)
         return finish(figure, "Completion time less that with an ideal slow-start exit")
+
+
+def _with_values(
+    table: pl.DataFrame, paths: list[str], there: pl.Expr
+) -> tuple[list[str], list[str]]:
+    """The paths that have a row where ``there`` holds, and the others; all if none has one."""
+    kept = [path for path in paths if table.filter((pl.col("path") == path) & there).height]
+    return (kept, [each for each in paths if each not in kept]) if kept else (paths, [])
 
 
 # --- distributions -------------------------------------------------------------------------------
@@ -425,13 +450,19 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
         else (pl.col("goodput_bps") / _MEGA, "goodput (Mbit/s)")
     )
     retransmitted = 100 * pl.col("segments_retransmitted") / pl.col("segments_sent")
-    measures = (measure, (retransmitted, "retransmitted segments (%)"))
+    second = "retransmitted segments (%)"
+    lossy, zeros = _with_values(flows, paths, pl.col("segments_retransmitted") > 0)
+    measures = [measure, (retransmitted, second)]
+    if lossy == paths and not (flows["segments_retransmitted"] > 0).any():
+        lossy, zeros = [], paths
+        measures.pop()
     runs = flows["run"].n_unique()
     widths = line_widths(len(names))
     with styled():
         width = max(5.2, 0.8 + 3.1 * len(paths))
-        figure, grid = panels(width, 5.6, 2, len(paths), sharey="all")
-        for column, path in zip(grid.T, paths, strict=True):
+        height = 0.4 + 2.6 * len(measures)
+        figure, grid = panels(width, height, len(measures), len(paths), sharey="all")
+        for place, (column, path) in enumerate(zip(grid.T, paths, strict=True)):
             column[0].set_title(path, fontweight="bold")
             here = flows.filter(pl.col("path") == path)
             for axes, (expression, label) in zip(column, measures, strict=True):
@@ -449,10 +480,14 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
                 axes.margins(x=0.05)
                 few_ticks(axes.xaxis)
                 widen(axes, least=0.1)
-            _from_zero(column[1])
+            if path in lossy:
+                _from_zero(column[1])
+            elif len(measures) > 1:
+                leave_out(figure, grid, (1, place))
         for row in grid:
             label_left(row, "CDF of flows")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
+        note_zeros(figure, [f"{second} over {path}" for path in zeros])
         return finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
 
 

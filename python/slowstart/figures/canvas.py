@@ -178,12 +178,35 @@ def panels(
     return figure, axes
 
 
-def label_left(row: Sequence[Axes], text: str) -> None:
-    """Labels the y axis of those of a row of :func:`panels` at the left edge of the figure."""
-    for axes in row:
+def label_left(row: Sequence[Axes | None], text: str) -> None:
+    """Labels the y axis of those of a row of :func:`panels` that have no panel to the left."""
+    for number, axes in enumerate(row):
+        if axes is None:
+            continue
         place = axes.get_subplotspec()
-        if place is None or place.is_first_col():
+        alone = bool(number) and row[number - 1] is None
+        if place is None or place.is_first_col() or alone:
             axes.set_ylabel(text)
+            axes.tick_params(labelleft=True)
+
+
+def leave_out(figure: Figure, grid: Any, panel: tuple[int, int]) -> None:
+    """Removes one of the panels that :func:`panels` has made."""
+    grid[panel].remove()
+    grid[panel] = None
+    if isinstance(figure, PanelFigure) and figure.grid is not None:
+        figure.grid[panel] = None
+
+
+def note_zeros(figure: Figure, names: Sequence[str]) -> None:
+    """Notes which panels are left out because all their values are zero."""
+    if names and isinstance(figure, PanelFigure):
+        figure.note = f"Left out, because all values are zero: {', '.join(names)}."
+
+
+def note_of(figure: Figure) -> str:
+    """A sentence for the figure's caption about what is left out; empty if nothing is."""
+    return figure.note if isinstance(figure, PanelFigure) else ""
 
 
 def finish(figure: Figure, title: str) -> Figure:

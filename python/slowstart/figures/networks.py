@@ -59,7 +59,8 @@ def totals(runs: pl.DataFrame) -> Figure:
     """The measures of the whole network, run by run, for each set of flows."""
     groups = _groups(runs)
     styles = colors.styles([_short(each) for each in groups])
-    shown = [each for each in _MEASURES if runs[each[0]].null_count() < len(runs)]
+    known = [each for each in _MEASURES if runs[each[0]].null_count() < len(runs)]
+    shown = [each for each in known if (runs[each[0]] != 0).any()] or known
     with plots.styled():
         made, (row,) = plots.panels(max(5.0, 0.6 + 2.3 * len(shown)), 3.6, 1, len(shown))
         for axes, (column, label, unit) in zip(row, shown, strict=True):
@@ -82,6 +83,7 @@ def totals(runs: pl.DataFrame) -> Figure:
             for each in groups
         ]
         plots.legend(made, handles)
+        plots.note_zeros(made, [each[1] for each in known if each not in shown])
         return plots.finish(made, "The network: runs and medians")
 
 

@@ -27,11 +27,13 @@ class PanelFigure(Figure):
     """A figure that knows its panels, so that they can be put below each other."""
 
     grid: Any = None
-    """Its panels, rows by columns; ``None`` as long as there are none."""
+    """Its panels, rows by columns, ``None`` where one was left out; ``None`` without panels."""
     title: str = ""
     """Its title, in one line."""
     handles: Sequence[Artist] = ()
     """Those of its legend."""
+    note: str = ""
+    """A sentence for its caption; empty if there is nothing to say."""
 
     def subplots(self, nrows: int = 1, ncols: int = 1, **how: Any) -> Any:
         """As :meth:`matplotlib.figure.Figure.subplots`."""
@@ -54,11 +56,17 @@ class PanelFigure(Figure):
     def stack(self) -> None:
         """Puts the panels below each other, all of a column before the next column."""
         rows, columns = self.grid.shape
-        self.set_size_inches(_NARROW, self.get_figheight() * columns)
-        places = self.add_gridspec(rows * columns, 1, height_ratios=self._ratios * columns)
-        for row, column in np.ndindex(rows, columns):
+        kept = [
+            (row, column)
+            for column, row in np.ndindex(columns, rows)
+            if self.grid[row, column] is not None
+        ]
+        ratios = [self._ratios[row] for row, _ in kept]
+        self.set_size_inches(_NARROW, self.get_figheight() * sum(ratios) / sum(self._ratios))
+        places = self.add_gridspec(len(kept), 1, height_ratios=ratios)
+        for place, (row, column) in enumerate(kept):
             panel = self.grid[row, column]
-            panel.set_subplotspec(places[column * rows + row])
+            panel.set_subplotspec(places[place])
             # Panels that share an axis have lost these.
             panel.tick_params(axis="y", which="both", labelleft=True)
             panel.yaxis.offsetText.set_visible(True)
@@ -68,7 +76,8 @@ class PanelFigure(Figure):
 
     def _label_panels(self) -> None:
         """Gives each panel the axis label that its row has only once; turns words that collide."""
-        for row in self.grid:
+        for whole in self.grid:
+            row = [each for each in whole if each is not None]
             words = next((each.get_ylabel() for each in row if each.get_ylabel()), "")
             for panel in row:
                 if not panel.get_ylabel():

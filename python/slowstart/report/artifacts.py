@@ -281,6 +281,7 @@ class _Painter:
             name += "-more"
         self._taken.add(name)
         page = draw(*tables)
+        caption = f"{caption} {plots.note_of(page)}".strip()
         # The width is that of the files: the page has the usual one.
         usual = replace(self._look, width_in=None, height_in=None, across=None)
         if usual == self._look:

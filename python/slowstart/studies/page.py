@@ -124,7 +124,7 @@ def _part(
 ) -> dict[str, Any]:
     """An image or a table, and what is missing from it."""
     several = len(findings.stacks) > 1
-    part: dict[str, Any] = {"image": None, "narrow": None, "table": None}
+    part: dict[str, Any] = {"image": None, "narrow": None, "table": None, "note": ""}
     part["missing"] = [
         f"{reason} ({stack})" if several else reason
         for stack in stacks
@@ -138,6 +138,7 @@ def _part(
         name = drawing.name if "simulated" in stacks else f"{drawing.name}-{stacks[0]}"
         plots.save(figure, folder, name)
         part["image"] = report.inline(folder, name)
+        part["note"] = plots.note_of(figure)
         narrow = plots.stacked(figure)
         if narrow is not None:
             part["narrow"] = report.data_url(plots.outlined(narrow))
