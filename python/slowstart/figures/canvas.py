@@ -216,8 +216,7 @@ def finish(figure: Figure, title: str) -> Figure:
     if figure_style.current().width_in is not None:
         size, width = 9.5, int(figure.get_figwidth() * 12.5)
     if figure_style.current().theme.title:
-        words = textwrap.wrap(title, int(width / scaled(1)))
-        figure.suptitle("\n".join(words), fontsize=scaled(size))
+        _write_title(figure, title, scaled(size), int(width / scaled(1)))
     if isinstance(figure, PanelFigure):
         figure.title = title
     if figure_style.current().width_in is not None:
@@ -235,6 +234,15 @@ def finish(figure: Figure, title: str) -> Figure:
     figure.set_layout_engine("none")
     fix_labels(figure)
     return figure
+
+
+def _write_title(figure: Figure, title: str, size: float, letters: int) -> None:
+    """Wraps the title to about ``letters``, and to less where they are wide."""
+    canvas: Any = figure.canvas
+    for fewer in range(letters, letters // 2, -2):
+        written = figure.suptitle("\n".join(textwrap.wrap(title, fewer)), fontsize=size)
+        if written.get_window_extent(canvas.get_renderer()).width <= figure.bbox.width - 4:
+            return
 
 
 def stacked(figure: Figure) -> Figure | None:

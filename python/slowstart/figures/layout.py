@@ -30,8 +30,11 @@ class OnePass(ConstrainedLayoutEngine):
 
     def execute(self, fig: Any) -> None:
         """Moves and resizes the panels of a figure."""
-        if any(axes.get_label() == "<colorbar>" for axes in fig.axes):
-            # A colour bar lies beside the panel of the previous pass.
+        if any(
+            axes.get_label() == "<colorbar>" or axes.get_aspect() != "auto" for axes in fig.axes
+        ):
+            # A colour bar lies beside the panel of the previous pass, and a panel of fixed aspect
+            # within the place of that pass.
             super().execute(fig)
             return
         given: Any = self.get()

@@ -23,6 +23,7 @@ from matplotlib.textpath import TextPath
 from slowstart import plots
 from slowstart._native import network_look
 from slowstart.figures import colors
+from slowstart.figures.stacking import LINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,11 @@ def nodes(receivers: pl.DataFrame) -> Figure:
             at = np.arange(len(order)) + (place - (len(groups) - 1) / 2) * thick
             heights = [mine.get(node, 0.0) for node in order]
             axes.bar(at, heights, thick, color=styles[_short(group)].color, label=_short(group))
-        axes.set_xticks(range(len(order)), order, rotation=90, fontsize=7)
+        inches = made.get_figwidth() - 0.8
+        every = max(1, -(-len(order) // int(inches / LINE)))  # so many labels fit
+        axes.set_xticks(
+            range(0, len(order), every), order[::every], rotation=90, fontsize=plots.scaled(7)
+        )
         axes.set_ylabel("throughput (kbit/s)")
         plots.legend(made, axes.get_legend_handles_labels()[0])
         return plots.finish(made, "Throughput of receiving nodes")
@@ -276,8 +281,8 @@ def name_nodes(
         taken.append(box)
         across, along = _ALIGNED[int(np.sign(right))][0], _ALIGNED[int(np.sign(up))][1]
         axes.annotate(
-            text, tuple(points[place]), (right, up), textcoords="offset points", fontsize=size,
-            ha=across, va=along, zorder=5,
+            text, (points[place][0], points[place][1]), (right, up), ha=across, va=along,
+            textcoords="offset points", fontsize=size, zorder=5,
         )  # fmt: skip
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _NARROW = 5.0
 # The width of a character of a tick label, in inches.
 _CHARACTER = 0.075
+# Inches between labels that are written upwards.
+LINE = 0.12
 
 
 class PanelFigure(Figure):
@@ -84,6 +86,15 @@ class PanelFigure(Figure):
                     panel.set_ylabel(words)
                 ticks = panel.get_xticklabels()
                 longest = max((len(each.get_text()) for each in ticks), default=0)
-                if longest * len(ticks) * _CHARACTER > _NARROW - 1:
+                if any(each.get_rotation() for each in ticks):
+                    _thin(panel)
+                elif longest * len(ticks) * _CHARACTER > _NARROW - 1:
                     for each in ticks:
                         each.set(rotation=35, ha="right", rotation_mode="anchor")
+
+
+def _thin(panel: Any) -> None:
+    """Leaves out labels that are written upwards, until the others fit."""
+    places, words = panel.get_xticks(), [each.get_text() for each in panel.get_xticklabels()]
+    every = -(-len(words) // int((_NARROW - 0.8) / LINE))
+    panel.set_xticks(places[::every], words[::every])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from slowstart.studies.claims import Verdict
+    from slowstart.studies.claims import Claim, Verdict
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.estimates import Estimate
     from slowstart.studies.findings import Findings
@@ -91,6 +91,7 @@ def _write_page(findings: Findings, folder: Path) -> None:
         answer=findings.answer,
         stacks=[_facts(findings, stack) for stack in findings.stacks],
         claims=rows,
+        claim_groups=claim_groups(rows),
         shown={word: sum(_has(row, word) for row in rows) for word in WORDS},
         several=len(findings.stacks) > 1,
         sections=sections,
@@ -197,6 +198,19 @@ def claims_table(findings: Findings) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
+def claim_groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The rows of :func:`claims_table` by the place in the publication."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for each in rows:
+        groups.setdefault(_place(each["claim"]), []).append(each)
+    return list(groups.items())
+
+
+def _place(claim: Claim) -> str:
+    """The figure, table or section in which a claim is published."""
+    return claim.where.partition(",")[0]
+
+
 def matrix(findings: Findings) -> list[dict[str, Any]]:
     """The independent claims by their place in the publication and by verdict.
 
@@ -207,7 +221,7 @@ def matrix(findings: Findings) -> list[dict[str, Any]]:
         claim = verdict.claim
         if claim.standing != INDEPENDENT or verdict.stack != findings.stacks[0]:
             continue
-        where = claim.where.partition(",")[0]
+        where = _place(claim)
         row = rows.setdefault(where, {"where": where, "claims": {word: [] for word in WORDS}})
         row["claims"][verdict.word].append(claim)
     return list(rows.values())
