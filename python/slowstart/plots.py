@@ -147,6 +147,8 @@ def _from_zero(axes: Axes) -> None:
 _MARK = "#555555"
 # The scale of the windows, in largest windows, if reasons of exits stand above them.
 _HEADROOM = 1.5
+# The height of two labels in a low panel.
+_NEAR = 0.3
 _MARKS: tuple[tuple[str, Any, str], ...] = (
     ("true capacity time", ":", "o"),
     ("slow-start exit", "-", "v"),
@@ -197,9 +199,8 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
             axes.set_xlabel("time (s)")
             axes.set_xlim(left=_begin(path, axes.get_xlim()[1]))
         said = [
-            _write_reason(axes, column.flows[0])
+            len(column.flows) == 1 and _write_reason(axes, column.flows[0])
             for axes, column in zip(grid[0], columns, strict=True)
-            if len(column.flows) == 1
         ]
         if any(said):
             top *= _HEADROOM
@@ -207,7 +208,8 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         if (bdp := path.bdp_payload_bytes) is not None:
             levels = [bdp, bdp + (path.buffer_payload_bytes or 0)]
             room = _HEADROOM if any(said) else 1.0
-            _draw_levels(grid[0], [level / _MEGA for level in levels], top / room, path, room)
+            shown = [level / _MEGA for level in levels]
+            _draw_levels(list(zip(grid[0], said, strict=True)), shown, top / room, path, room)
         handles = [Line2D([], [], color=_GREY, label="cwnd")]
         handles.append(
             Line2D([], [], color=_GREY, linewidth=0.9, linestyle=(0, (4, 2)), label="ssthresh")
@@ -298,11 +300,22 @@ def _write_reason(axes: Axes, flow: dict[str, Any]) -> bool:
 
 
 def _draw_levels(
-    row: Sequence[Axes], levels: list[float], top: float, path: PathFacts, room: float
+    row: Sequence[tuple[Axes, bool]],
+    levels: list[float],
+    top: float,
+    path: PathFacts,
+    room: float,
 ) -> None:
     """Draws BDP and BDP + buffer if they are within the scale of the windows reached.
 
     Above the highest of all there is space for reasons: the scale is ``room`` times as high.
+
+    Args:
+        row: Panels, and whether each has a reason.
+        levels: In MB.
+        top: The largest window in MB.
+        path: The path.
+        room: How high the scale is.
     """
     labels = ["BDP", "BDP + buffer"]
     if path.buffer_payload_bytes is None:
@@ -310,16 +323,24 @@ def _draw_levels(
     # A level far above every window would flatten the curves, so it is left out.
     pairs = zip(levels, labels, strict=False)
     shown = [(level, label) for level, label in pairs if level < 2 * top]
-    for axes in row:
-        for level, label in shown:
+    if not shown:
+        return
+    high = max(1.12, room) * max(top, *(level for level, _ in shown))
+    for axes, has_reason in row:
+        for place, (level, label) in enumerate(shown):
+            # The highest label is below its line if a reason stands above it, and a lower one if
+            # the next line is near.
+            last = place + 1 == len(shown)
+            near = not last and shown[place + 1][0] - level < _NEAR * high
+            below = level > _NEAR * high / 2 and (has_reason if last else near)
             axes.axhline(level, color=_GREY, linewidth=0.8, linestyle=":")
             axes.annotate(
-                label, (0, level), xycoords=("axes fraction", "data"), ha="left", va="bottom",
-                fontsize=scaled(7), color=_GREY, xytext=(3, 1), textcoords="offset points",
+                label, (0, level), xycoords=("axes fraction", "data"), ha="left",
+                va="top" if below else "bottom", fontsize=scaled(7), color=_GREY,
+                xytext=(3, -2 if below else 1), textcoords="offset points",
                 path_effects=OUTLINE, zorder=7,
             )  # fmt: skip
-    if shown:
-        row[0].set_ylim(top=max(1.12, room) * max(top, *(level for level, _ in shown)))
+    row[0][0].set_ylim(top=high)
 
 
 # A smaller relative difference between completion times is negligible in practice (our choice).

@@ -191,11 +191,22 @@ def label_left(row: Sequence[Axes | None], text: str) -> None:
 
 
 def leave_out(figure: Figure, grid: Any, panel: tuple[int, int]) -> None:
-    """Removes one of the panels that :func:`panels` has made."""
+    """Removes one of the panels that :func:`panels` has made, and the row if it is empty then."""
+    place = grid[panel].get_subplotspec()
     grid[panel].remove()
     grid[panel] = None
     if isinstance(figure, PanelFigure) and figure.grid is not None:
         figure.grid[panel] = None
+    rows = place.get_gridspec()
+    others = (each.get_subplotspec() for each in figure.axes)
+    if any(each is not None and each.rowspan == place.rowspan for each in others):
+        return
+    ratios = list(rows.get_height_ratios() or [1] * rows.nrows)
+    gone = ratios[place.rowspan.start] / sum(ratios)
+    ratios[place.rowspan.start] = 1e-3 * sum(ratios)
+    rows.set_height_ratios(ratios)
+    height = figure.get_figheight()
+    figure.set_figheight(height - gone * (height - _AROUND))
 
 
 def note_zeros(figure: Figure, names: Sequence[str]) -> None:
