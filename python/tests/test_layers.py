@@ -23,6 +23,7 @@ FLOORS = (
         "figures.layout",
         "figures.stacking",
         "figures.vector",
+        "report.kinds",
     ),
     ("extras", "figure_style", "labels", "figures.theme", "capacity_changes"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),

@@ -109,7 +109,7 @@ def texts(figure: Figure) -> list[tuple[Text, Bbox]]:
         for axis in (axes.xaxis, axes.yaxis)
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
         for label in (tick.label1, tick.label2)
-        if not _is_drawn(axes, axis.axis_name, tick.get_loc())
+        if not axes.axison or not _is_drawn(axes, axis.axis_name, tick.get_loc())
     }
     for text in figure.findobj(Text):
         assert isinstance(text, Text)

@@ -15,7 +15,6 @@ from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures import tradeoff
 from slowstart.figures.runs import facts
-from slowstart.figures.stacking import stacking
 from slowstart.planning import MOST_AT_A_SIZE, transferred
 from slowstart.report import exits, pairs, tables
 from slowstart.report import page as report
@@ -259,11 +258,12 @@ class _Painter:
         draw: Callable[..., Figure],
         *tables: object,
     ) -> None:
-        """Draws, saves and keeps a figure, and once more with stacked panels for narrow screens."""
+        """Draws, saves and keeps a figure, then with stacked panels for narrow screens."""
         while name in self._taken:
             name += "-more"
         self._taken.add(name)
         page = draw(*tables)
+        caption = f"{caption} {plots.note_of(page)}".strip()
         # The width is that of the files: the page has the usual one.
         usual = replace(self._look, width_in=None, height_in=None, across=None)
         if usual == self._look:
@@ -274,10 +274,8 @@ class _Painter:
             if usual != self._look:
                 page = draw(*tables)
                 shown = plots.outlined(page)
-            narrow = None
-            if len({axes.get_position().x0 for axes in page.axes}) > 1:
-                with stacking():
-                    narrow = plots.outlined(draw(*tables))
+            below = plots.stacked(page)
+            narrow = None if below is None else plots.outlined(below)
             self.drawings.append(Drawing(name, path, caption, shown, narrow))
 
     def evolutions(
