@@ -125,7 +125,9 @@ def test_the_evolution_is_drawn(small: slowstart.Result, tmp_path: Path) -> None
 
 
 def test_distributions_and_exit_classes_are_drawn(small: slowstart.Result) -> None:
-    figure = plots.distributions(pl.DataFrame(small.flows()), NAMES)
+    flows = pl.DataFrame(small.flows())
+    assert flows["segments_retransmitted"].sum() == 0
+    figure = plots.distributions(flows.with_columns(segments_retransmitted=pl.col("run")), NAMES)
     texts = _texts(figure)
     assert "flow completion time (s)" in texts
     assert "retransmitted segments (%)" in texts
@@ -175,7 +177,7 @@ def test_both_forms_of_a_figure_are_those_that_are_drawn_alone(small: slowstart.
 
 
 def test_a_stacked_figure_has_one_column_of_labelled_panels(small: slowstart.Result) -> None:
-    table = pl.DataFrame(small.flows())
+    table = pl.DataFrame(small.flows()).with_columns(segments_retransmitted=pl.col("run"))
     other = table.with_columns(path=pl.lit("other"))
     figure = plots.distributions(pl.concat([table, other]), NAMES)
     before = [[line.get_xdata() for line in axes.lines] for axes in figure.axes]
