@@ -245,7 +245,7 @@ def test_plot_draws_what_it_is_asked_for(command: Command, path_file: Path) -> N
 
 def test_classes_keep_their_names() -> None:
     assert labels.shortened(["cubic+__main__:Cautious:percent=5", "__main__:Rise+hystart"]) == {
-        "cubic+__main__:Cautious:percent=5": "cubic+Cautious",
+        "cubic+__main__:Cautious:percent=5": "cubic+Cautious:percent=5",
         "__main__:Rise+hystart": "Rise+hystart",
     }
     long = "mine:Cautious:percent=5+search:version=4.0"
