@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
+
+from slowstart.figures.canvas import ShownFigure
 
 FILE = Path(__file__).parents[2] / "docs" / "guides" / "notebook.ipynb"
 
@@ -39,7 +40,7 @@ def execute(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     for number, code in enumerate(cells("code"), 1):
         value = shown(code, f"cell {number}", vars(main))
         # The representation at this moment: a later cell may change the object.
-        found.append(value._repr_png_() if isinstance(value, Figure) else repr(value))
+        found.append(value._repr_png_() if isinstance(value, ShownFigure) else repr(value))
     return found
 
 
