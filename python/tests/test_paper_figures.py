@@ -242,6 +242,32 @@ def test_plot_draws_what_it_is_asked_for(command: Command, path_file: Path) -> N
     assert not (path_file.parent / "none").exists()
 
 
+def test_classes_keep_their_names() -> None:
+    assert labels.shortened(["cubic+__main__:Cautious:percent=5", "__main__:Rise+hystart"]) == {
+        "cubic+__main__:Cautious:percent=5": "cubic+Cautious",
+        "__main__:Rise+hystart": "Rise+hystart",
+    }
+    long = "mine:Cautious:percent=5+search:version=4.0"
+    assert labels.shortened([long]) == {long: "mine:Cautious+search"}
+
+
+def test_a_class_of_a_notebook_stands_in_the_legend() -> None:
+    flows = pl.DataFrame(
+        {
+            "name": ["__main__:Rise+hystart"] * 2,
+            "path": ["wired"] * 2,
+            "run": [0, 1],
+            "fct_s": [1.0, 2.0],
+            "goodput_bps": [1e6, 2e6],
+            "segments_sent": [10, 10],
+            "segments_retransmitted": [0, 1],
+        }
+    )
+    figure = plots.distributions(flows, ["__main__:Rise+hystart"])
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Rise+hystart"]
+
+
 def test_long_names_are_shortened() -> None:
     long = "cubic+search:exit=drain,threshold=30"
     assert labels.shortened(["cubic+search", long]) == {
