@@ -67,7 +67,7 @@ MODULE := docs/explorable/slowstart.wasm
 BUILT_MODULE := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(MODULE),$(wildcard $(MODULE)))
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: freebsd guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools rust-components explorable site man
+.PHONY: freebsd guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools python-tools rust-components explorable site man
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -205,14 +205,17 @@ endif
 clean:
 	rm -rf $(VENV) target report dist python/slowstart/*.so $(GUEST) $(MODULE) .pytest_cache .mypy_cache .ruff_cache
 
-tools:
-	@for tool in cargo cc $(PYTHON); do command -v $$tool >/dev/null || { \
+tools: python-tools
+	@for tool in cargo cc; do command -v $$tool >/dev/null || { \
 	  case $$tool in \
 	    cargo) hint="install Rust from https://rustup.rs" ;; \
 	    cc) hint="apt install gcc libc6-dev" ;; \
-	    *) hint="apt install python3 python3-venv" ;; \
 	  esac; \
 	  echo "make: $$tool is missing: $$hint" >&2; exit 2; }; done
+
+python-tools:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: $(PYTHON) is missing: apt install python3 python3-venv" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	  echo "make: $(PYTHON) is older than 3.10: select another one with make PYTHON=..." >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
@@ -247,11 +250,11 @@ rust-components: tools
 	  echo "make test: rustfmt or clippy is missing: rustup component add rustfmt clippy," \
 	    "or apt install rustfmt rust-clippy" >&2; exit 2; }
 
-$(BIN)/python: | tools
+$(BIN)/python: | python-tools
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 # A wheel in dist replaces the build, unless a source is newer. Tests always build.
-$(VENV)/installed: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
+$(VENV)/installed: $(SOURCES) $(BUILT_GUEST) | $(BIN)/python
 	@$(TIMED) "build of the package" bash -eu -c '$(INSTALL) report dist'
 	@touch $@
 
