@@ -38,8 +38,8 @@ FLOORS = (
     ("report.artifacts",),
     ("report.redraw",),
     # Captures.
-    ("analysis.situation", "analysis.known_window"),
-    ("analysis.figures", "analysis.path_fit"),
+    ("analysis.situation", "analysis.known_window", "analysis.likelihood"),
+    ("analysis.figures", "analysis.path_fit", "analysis.identify"),
     ("analysis.questions",),
     ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),

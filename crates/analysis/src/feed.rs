@@ -43,11 +43,10 @@ pub const fn bytes(count: i64) -> Bytes {
 }
 
 impl Feed {
-    pub fn new(connection: &Connection, begin: i64) -> Self {
+    pub fn new(connection: &Connection, begin: i64, initial_window: Bytes) -> Self {
         let smss = Bytes::new(u64::from(connection.largest_segment_bytes.clamp(1, 9_000)));
         let rtt = connection.handshake.rtt_ms;
         let rtt = rtt.map(|millis| Duration::from_nanos((millis * 1e6) as u64));
-        let initial = connection.initial_window_bytes.unwrap_or(0);
         Self {
             smss,
             una: 0,
@@ -57,7 +56,7 @@ impl Feed {
             sent: VecDeque::new(),
             rate: RateEstimator::default(),
             handshake: rtt,
-            initial_window: Bytes::new(initial.max(smss.get())),
+            initial_window: initial_window.max(smss),
             begin: instant(begin),
         }
     }

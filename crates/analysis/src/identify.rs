@@ -14,7 +14,7 @@
 use congestion::{Algorithm, AnyCongestionControl, CongestionControl};
 use measure::Limit;
 use serde::Serialize;
-use units::{Instant, Rate};
+use units::{Bytes, Instant, Rate};
 
 use crate::feed::{Feed, bytes};
 use crate::report::Connection;
@@ -24,6 +24,8 @@ use crate::series::Step;
 const AFTER_EXIT: i64 = 3;
 /// Most round trips that are compared.
 const MOST_ROUNDS: u32 = 64;
+/// A host answers an ACK within this time, in nanoseconds.
+const AT_ONCE: i64 = 20_000;
 /// Segments that leave at once before Linux begins to pace.
 const UNPACED: i64 = 10;
 
@@ -77,6 +79,8 @@ pub struct Comparison {
     pub number: u64,
     /// Full segment.
     pub segment_bytes: u64,
+    /// What left before the first ACK, without a tail loss probe.
+    pub first_flight_bytes: u64,
     /// Why there is nothing to compare; null if there is.
     pub why: Option<&'static str>,
     /// The times.
@@ -91,38 +95,81 @@ struct Plan {
     moments: Vec<(i64, usize, Moment)>,
 }
 
+/// Bursts at a pace: when the next one may leave, and when the current one began with how much.
+#[derive(Clone, Copy, Default)]
+struct Pacer {
+    due: i64,
+    began: i64,
+    sent: f64,
+}
+
+impl Pacer {
+    /// Bytes leave at `at`.
+    fn charge(&mut self, at: i64, amount: f64, rate: Rate) {
+        if at > self.began {
+            (self.began, self.sent) = (at, 0.0);
+        }
+        self.sent += amount;
+        let bits = rate.bits_per_sec() as f64;
+        self.due = at + (self.sent * 8e9 / bits.max(1.0)) as i64;
+    }
+}
+
 /// What a start-up would send.
 struct Candidate {
     feed: Feed,
     control: AnyCongestionControl,
     is_paced: bool,
     paces: bool,
-    /// One past the last byte that it would have sent, when, and the end of the receive window.
+    /// One past the last byte that it would have sent, and until when.
     next: f64,
     at: i64,
+    /// Its pace, and the same for what the real sender sent.
+    pacer: Pacer,
+    real: Pacer,
+    /// The end of the receive window, and of the data.
     edge: i64,
     total: i64,
 }
 
+/// The first data of a connection: when, the end of the receive window, and how much until the
+/// first ACK.
+#[derive(Clone, Copy)]
+struct First {
+    at: i64,
+    edge: i64,
+    flight: u64,
+}
+
 impl Candidate {
-    fn new(
-        connection: &Connection,
-        algorithm: &Algorithm,
-        is_paced: bool,
-        (begin, edge): (i64, i64),
-    ) -> Self {
-        let feed = Feed::new(connection, begin);
-        let mut control = algorithm.build(feed.context());
+    fn new(connection: &Connection, algorithm: &Algorithm, is_paced: bool, first: First) -> Self {
         let total = connection.bytes as i64;
-        control.on_established(&feed.established(bytes(total), bytes(edge)));
+        let built = |initial: u64| {
+            let feed = Feed::new(connection, first.at, Bytes::new(initial));
+            let mut control = algorithm.build(feed.context());
+            control.on_established(&feed.established(bytes(total), bytes(first.edge)));
+            (feed, control)
+        };
+        let (mut feed, mut control) = built(first.flight);
+        // One that begins with a multiple of the initial window.
+        let window = control.window().cwnd.get();
+        if window > first.flight {
+            let less = first.flight * first.flight / window;
+            let (other, smaller) = built(less);
+            if smaller.window().cwnd.get().abs_diff(first.flight) < window - first.flight {
+                (feed, control) = (other, smaller);
+            }
+        }
         Self {
             feed,
             control,
             is_paced,
             paces: false,
             next: 0.0,
-            at: begin,
-            edge,
+            at: first.at,
+            pacer: Pacer::default(),
+            real: Pacer::default(),
+            edge: first.edge,
             total,
         }
     }
@@ -130,13 +177,8 @@ impl Candidate {
     /// The pace, if segments do not leave at once.
     fn pace(&mut self) -> Option<Rate> {
         let own = self.control.pacing_rate();
-        if own.is_some() || self.control.requires_pacing() {
-            self.paces = true;
-            if own.is_some() {
-                return own;
-            }
-        }
-        (self.is_paced || self.paces && self.control.requires_pacing()).then(|| self.window_rate())
+        self.paces |= own.is_some();
+        own.or_else(|| self.is_paced.then(|| self.window_rate()))
     }
 
     /// Linux: twice the window per smoothed round trip in the first half of slow start, then 1.2.
@@ -161,31 +203,58 @@ impl Candidate {
         (self.feed.una + cwnd).min(self.edge).min(self.total) as f64
     }
 
+    /// A burst of Linux in bytes: a millisecond of the pace, and more on short paths.
+    fn burst(&self, rate: Rate) -> f64 {
+        let smss = self.feed.smss.get();
+        let halvings = self.feed.min_rtt.as_nanos() / 1000 >> 9;
+        let bonus = if halvings < 32 { 65_536 >> halvings } else { 0 };
+        let most = ((rate.bytes_per_sec() >> 10) + bonus).min(65_536);
+        let least = u64::from(self.control.least_burst_segments());
+        ((most / smss).max(least) * smss) as f64
+    }
+
+    /// Whether what is sent up to `next` leaves without a pace: the first segments of Linux.
+    fn is_free(&self, next: f64) -> bool {
+        !self.paces && next < (UNPACED * self.feed.smss.get() as i64) as f64
+    }
+
     /// It sends until `at`.
     fn run(&mut self, at: i64) {
         let limit = self.limit();
         let since = self.at;
         self.at = at.max(since);
-        let Some(rate) = self.pace() else {
+        let Some(rate) = self.pace().filter(|rate| *rate != Rate::MAX) else {
             self.next = self.next.max(limit);
             return;
         };
         let start = self.control.pacing_start();
-        let start = start.map_or(since, |start| since.max(Instant::as_nanos(start) as i64));
-        let spent = (self.at - start).max(0) as f64 / 1e9;
-        let mut reached = self.next + rate.bits_per_sec() as f64 / 8.0 * spent;
-        if self.is_paced && !self.paces {
-            // The first segments are free.
-            let free = UNPACED * self.feed.smss.get() as i64;
-            reached = reached.max(free as f64);
+        let start = start.map_or(0, |start| Instant::as_nanos(start) as i64);
+        let (burst, smss) = (self.burst(rate), self.feed.smss.get() as f64);
+        while self.next < limit {
+            let when = self.pacer.due.max(since).max(start);
+            let left = limit - self.next;
+            if when > self.at || left < smss && limit < self.total as f64 {
+                break;
+            }
+            let amount = burst.min(left);
+            if self.is_free(self.next) {
+                self.next += smss.min(left);
+                continue;
+            }
+            self.pacer.charge(when, amount, rate);
+            self.next += amount;
         }
-        self.next = self.next.max(reached.min(limit));
     }
 
     fn take(&mut self, step: Step) {
         match step {
             Step::Sent(at, start, end, _) => {
                 self.run(at);
+                if let Some(rate) = self.pace()
+                    && !self.is_free(start as f64)
+                {
+                    self.real.charge(at, (end - start) as f64, rate);
+                }
                 let sent = self.feed.sent(at, start, end);
                 self.control.on_sent(&sent);
             }
@@ -208,6 +277,7 @@ impl Candidate {
         self.run(at);
         let made = (self.next - self.feed.una as f64).max(0.0) as u64;
         self.next = self.feed.next as f64;
+        self.pacer = self.real;
         made
     }
 }
@@ -223,6 +293,32 @@ fn is_idle(connection: &Connection, since: i64, until: i64) -> bool {
     let waits = connection.waits[first..].iter();
     let mut waits = waits.take_while(|wait| wait.since < until);
     waits.any(|wait| wait.cause == Limit::Application)
+}
+
+/// Goes back to before the steps that are within [`AT_ONCE`] of `at`: their number, and the flight
+/// then.
+fn before(steps: &[Step], at: i64, flight: i64) -> (usize, i64) {
+    let (mut index, mut flight) = (steps.len(), flight);
+    while let Some(last) = steps[..index].last()
+        && when(last) > at - AT_ONCE
+        && index > 1
+    {
+        flight += match *last {
+            Step::Sent(_, start, end, _) => start - end,
+            Step::Acked(_, una, _) => una - acked_before(&steps[..index - 1]),
+        };
+        index -= 1;
+    }
+    (index, flight)
+}
+
+/// The last cumulative ACK.
+fn acked_before(steps: &[Step]) -> i64 {
+    let acked = steps.iter().rev().find_map(|step| match step {
+        Step::Acked(_, una, _) => Some(*una),
+        Step::Sent(..) => None,
+    });
+    acked.unwrap_or(0)
 }
 
 impl Plan {
@@ -263,7 +359,9 @@ impl Plan {
                 Step::Sent(_, _, end, _) => next = end,
                 Step::Acked(_, acked, _) => {
                     if round == 1 || acked >= until {
-                        plan.note(connection, (last, at, index), (round, 4), next - una);
+                        // Segments that answer ACKs of this moment have not left yet.
+                        let (index, flight) = before(&connection.steps[..index], at, next - una);
+                        plan.note(connection, (last, at, index), (round, 4), flight);
                         last = at;
                         srtt = (at - since).max(srtt / 2).min(2 * srtt.max(1));
                         (since, round, until) = (at, round + 1, next);
@@ -300,7 +398,7 @@ fn track(
     plan: &Plan,
     algorithm: &Algorithm,
     is_paced: bool,
-    first: (i64, i64),
+    first: First,
 ) -> Track {
     let mut candidate = Candidate::new(connection, algorithm, is_paced, first);
     let mut made = Vec::with_capacity(plan.moments.len());
@@ -327,32 +425,54 @@ fn track(
     }
 }
 
+/// What left before the first ACK, without a tail loss probe (RFC 8985, section 7): the first ACK may
+/// take longer than the handshake.
+fn first_flight(connection: &Connection) -> u64 {
+    let rtt = (connection.handshake.rtt_ms.unwrap_or(0.0) * 1e6) as i64;
+    let steps = connection.steps.iter();
+    let sent = steps.map_while(|step| match *step {
+        Step::Sent(at, _, end, _) => Some((at, end)),
+        Step::Acked(..) => None,
+    });
+    let sent: Vec<(i64, i64)> = sent.collect();
+    let end = match sent[..] {
+        [.., before, last] if last.0 - before.0 > rtt + rtt / 2 && rtt > 0 => before.1,
+        [.., last] => last.1,
+        [] => 0,
+    };
+    (end.max(0) as u64).max(u64::from(connection.largest_segment_bytes))
+}
+
 /// Compares start-ups with a connection that was analyzed with its steps.
 #[must_use]
 pub fn compare(connection: &Connection, algorithms: &[Algorithm]) -> Comparison {
     let mut comparison = Comparison {
         number: connection.number,
         segment_bytes: u64::from(connection.largest_segment_bytes.max(1)),
+        first_flight_bytes: 0,
         why: None,
         moments: Vec::new(),
         tracks: Vec::new(),
     };
-    let (begin, edge) = match connection.steps.first() {
-        Some(Step::Sent(at, _, _, edge)) if connection.initial_window_bytes.is_some() => {
-            (*at, *edge)
-        }
+    let first = match connection.steps.first() {
+        Some(Step::Sent(at, _, _, edge)) if connection.initial_window_bytes.is_some() => First {
+            at: *at,
+            edge: *edge,
+            flight: first_flight(connection),
+        },
         _ => {
             comparison.why =
                 Some("the capture does not have the connection's first data and its ACKs");
             return comparison;
         }
     };
-    let plan = Plan::new(connection, begin);
+    let plan = Plan::new(connection, first.at);
+    comparison.first_flight_bytes = first.flight;
     for algorithm in algorithms {
         for is_paced in [false, true] {
             comparison
                 .tracks
-                .push(track(connection, &plan, algorithm, is_paced, (begin, edge)));
+                .push(track(connection, &plan, algorithm, is_paced, first));
         }
     }
     comparison.moments = plan.moments.iter().map(|(_, _, moment)| *moment).collect();

@@ -68,7 +68,8 @@ struct Player {
 
 impl Player {
     fn new(connection: &Connection, algorithm: &Algorithm, begin: i64) -> Self {
-        let feed = Feed::new(connection, begin);
+        let initial = Bytes::new(connection.initial_window_bytes.unwrap_or(0));
+        let feed = Feed::new(connection, begin, initial);
         let standard = Algorithm::parse("reno+standard").unwrap_or_default();
         let mut player = Self {
             subject: algorithm.build(feed.context()),
