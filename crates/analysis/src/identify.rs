@@ -130,6 +130,9 @@ struct Candidate {
     /// The end of the receive window, and of the data.
     edge: i64,
     total: i64,
+    /// Most in flight since a round trip, and what was sent then (Linux `max_packets_out`).
+    most: i64,
+    usage: i64,
 }
 
 /// The first data of a connection: when, the end of the receive window, and how much until the
@@ -171,7 +174,14 @@ impl Candidate {
             real: Pacer::default(),
             edge: first.edge,
             total,
+            most: 0,
+            usage: 0,
         }
+    }
+
+    /// Whether the window was the limit in the last round trip (Linux `tcp_is_cwnd_limited`).
+    fn is_limited(&self) -> bool {
+        self.control.window().cwnd < bytes(self.most) * 2
     }
 
     /// The pace, if segments do not leave at once.
@@ -257,11 +267,16 @@ impl Candidate {
                 }
                 let sent = self.feed.sent(at, start, end);
                 self.control.on_sent(&sent);
+                let flight = self.feed.in_flight();
+                if self.feed.una >= self.usage || flight > self.most {
+                    (self.most, self.usage) = (flight, end);
+                }
             }
             Step::Acked(at, una, edge) => {
                 self.run(at);
                 let window = self.control.window().cwnd;
                 let mut ack = self.feed.acked(at, una, window);
+                ack.cwnd_limited = self.is_limited();
                 ack.paced = self.is_paced || self.paces;
                 ack.pacing_rate = self.window_rate();
                 self.control.on_delivery(&ack);

@@ -381,7 +381,7 @@ impl Sender {
             at,
             is_clean: true,
         });
-        self.keep(Step::Sent(at - self.lag, data.start, end, self.edge()));
+        self.keep(Step::Sent(self.left(at), data.start, end, self.edge()));
         let delivered = self.delivered();
         self.last_new = (at, delivered);
         self.last_new_limits = self.clock.limits;
@@ -500,7 +500,8 @@ impl Sender {
             self.after_recovery.get_or_insert((self.round + 1, 0));
         }
         if self.delivered() > before {
-            self.keep(Step::Acked(at - self.lag, self.una, self.edge()));
+            let arrived = self.arrived(at, ack.seen);
+            self.keep(Step::Acked(arrived, self.una, self.edge()));
         }
         self.note_moment(at);
         self.count_round(at);

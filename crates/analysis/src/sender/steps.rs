@@ -3,6 +3,9 @@
 use super::{MOST_STEPS, Sender};
 use crate::series::Step;
 
+/// A tick of TCP's timestamps, in nanoseconds.
+const TICK: i64 = 1_000_000;
+
 impl Sender {
     pub(super) fn keep(&mut self, step: Step) {
         let is_over = self.first_hole.is_some()
@@ -14,6 +17,29 @@ impl Sender {
         {
             steps.push(step);
         }
+    }
+
+    fn last_step(&self) -> i64 {
+        let last = self.steps.as_ref().and_then(|steps| steps.last());
+        last.map_or(i64::MIN, |step| match *step {
+            Step::Sent(at, ..) | Step::Acked(at, ..) => at,
+        })
+    }
+
+    /// When data left that is seen at `at`, by the sender's clock.
+    pub(super) fn left(&self, at: i64) -> i64 {
+        (at - self.lag).max(self.last_step())
+    }
+
+    /// When an ACK was at the sender, by its clock. Away from it, the handshake shows how long it
+    /// took, and the next data shows that it had come: its timestamp is at most a tick old.
+    pub(super) fn arrived(&self, at: i64, seen: i64) -> i64 {
+        let latest = at - self.lag;
+        if !self.is_elsewhere() || self.to_sender == 0 || self.lag == 0 {
+            return latest;
+        }
+        let last = self.last_step();
+        (seen + self.to_sender).min(latest + TICK).max(last)
     }
 
     /// Where the receive window ends.
