@@ -43,7 +43,8 @@ FLOORS = (
     ("analysis.questions",),
     ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),
-    ("analysis.costs",),
+    ("analysis.costs", "analysis.identify_truth"),
+    ("analysis.identify_figures",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),
     ("fidelity.measuring", "fidelity.compare", "fidelity.edges"),

@@ -1,4 +1,4 @@
-"""Which start-up was that?
+"""Names the start-up of captured connections.
 
 A capture shows what a sender did, and :mod:`slowstart.analysis.likelihood` how probable each
 start-up is. Start-ups that leave the same packets on the path of the capture are named together.
@@ -168,16 +168,11 @@ def judge(
 ) -> Identification:
     """Identifies the start-up of connections that have the same one.
 
-    Parameters
-    ----------
-    connections
-        Connections of a report.
-    comparisons
-        Those of :func:`slowstart._native.compare_file` for the same connections.
+    Args:
+        connections: Connections of a report.
+        comparisons: Those of :func:`slowstart._native.compare_file` for the same connections.
 
-    Returns
-    -------
-    Identification
+    Returns:
         The most probable start-ups.
     """
     numbers = tuple(each["number"] for each in connections)
@@ -268,23 +263,16 @@ def identify(
     >>> identify("suss.pcapng")[0].candidates[0].names
     ('suss',)
 
-    Parameters
-    ----------
-    file
-        A capture, best made at the sender.
-    connections
-        Those to identify, as its report has them; all by default.
+    Args:
+        file: A capture, best made at the sender.
+        connections: Those to identify, as its report has them; all by default.
 
-    Returns
-    -------
-    list
+    Returns:
         One identification for each host that sent data. Connections of one host count together,
         at most :data:`MOST` with the most data.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, or it has no connection.
+    Raises:
+        InputError: The file cannot be read, or it has no connection.
     """
     if connections is None:
         connections = json.loads(analyze_file(file))["connections"]

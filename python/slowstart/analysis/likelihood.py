@@ -4,7 +4,7 @@
 and at the end of each round trip. The *surprise* of a start-up is the sum of the logarithms of
 predicted over real bytes, without sign; the prediction has a Laplace distribution, whose width is a
 constant of :data:`CONSTANTS`. "None of these" surprises by a constant at each moment. Before the
-capture, all start-ups are equally probable.
+capture, all start-ups are equally probable, and "none of these" has a tenth of them together.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ CAP = 1.5
 """A larger surprise at one moment counts as this: beyond, all are equally wrong."""
 LEAST = 6
 """Moments that a comparison needs: a start-up shows itself from the second round trip on."""
+UNKNOWN = 0.1
+"""How probable another start-up is before the capture, as a ratio to all that are known."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +35,15 @@ class Constants:
     width: float
     """Surprise at which the likelihood is down to 1/e."""
     power: float
-    """The widths add up as the number of moments to this power; their errors are not independent."""
+    """The width grows with the number of moments to this power, as errors are not independent."""
     none: float
     """Surprise of "none of these" at each moment."""
-    none_once: float
-    """What is added once."""
 
 
-# Fitted by `slowstart validate identify --fit`, which prints these lines.
+# `slowstart validate identify fit` fits them again, and prints these lines.
 CONSTANTS = {
-    "sender": Constants(width=0.03, power=0.5, none=0.1, none_once=0.2),
-    "elsewhere": Constants(width=0.1, power=0.5, none=0.2, none_once=0.2),
+    "sender": Constants(width=0.0646, power=0.455, none=0.0855),
+    "elsewhere": Constants(width=0.0472, power=1.09, none=0.272),
 }
 
 
@@ -62,14 +62,10 @@ class Fitted:
 def fits(comparison: dict[str, Any]) -> list[Fitted]:
     """The start-ups of a comparison, the least surprising first.
 
-    Parameters
-    ----------
-    comparison
-        One of :func:`slowstart._native.compare_file`.
+    Args:
+        comparison: One of :func:`slowstart._native.compare_file`.
 
-    Returns
-    -------
-    list
+    Returns:
         One entry per algorithm; empty if no moment counts.
     """
     segment = comparison["segment_bytes"]
@@ -99,25 +95,59 @@ def probabilities(
 ) -> tuple[NDArray[np.float64], float]:
     """The probability of each start-up, and that of "none of these".
 
-    Parameters
-    ----------
-    surprises
-        One sum for each start-up.
-    moments
-        How many moments the sums have.
-    constants
-        One of :data:`CONSTANTS`.
+    Args:
+        surprises: One sum for each start-up.
+        moments: How many moments the sums have.
+        constants: One of :data:`CONSTANTS`.
 
-    Returns
-    -------
-    tuple
+    Returns:
         Probabilities that add up to 1 with the last one.
     """
-    none = constants.none * moments + constants.none_once
+    none = constants.none * moments
     scale = constants.width * max(moments, 1) ** constants.power
     logs = -np.array([*surprises, none]) / scale
-    # As probable before the capture as all start-ups together are numerous.
-    logs[-1] += math.log(max(len(surprises), 1)) - math.log(10)
+    # Before the capture it is so many times as probable as all others together.
+    logs[-1] += math.log(UNKNOWN * max(len(surprises), 1))
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     return weights[:-1], float(weights[-1])
+
+
+def _loss(cases: Sequence[tuple[Any, Any, int]], values: NDArray[np.float64]) -> float:
+    """Minus the logarithm of the probability of the right answers."""
+    constants = Constants(*(float(each) for each in np.exp(values)))
+    total = 0.0
+    for surprises, same, moments in cases:
+        weights, _ = probabilities(surprises, moments, constants)
+        total -= math.log(max(float(weights[same].sum()), 1e-12))
+        if not same.all():
+            _, none = probabilities(surprises[~same], moments, constants)
+            total -= UNKNOWN * math.log(max(none, 1e-12))
+    return total / max(len(cases), 1)
+
+
+def fit(cases: Sequence[tuple[Any, Any, int]]) -> Constants:
+    """The constants under which the right answers are most probable.
+
+    Args:
+        cases: For each flow the surprises of the start-ups, which of them leave the same packets
+            as the true one, and the number of moments.
+
+    Returns:
+        The constants, rounded to three digits.
+    """
+    values = np.log([0.1, 0.5, 0.1])
+    best = _loss(cases, values)
+    step = 1.0
+    while step > 0.02:
+        improved = False
+        for place in range(len(values)):
+            for change in (-step, step):
+                tried = values.copy()
+                tried[place] += change
+                loss = _loss(cases, tried)
+                if loss < best - 1e-9:
+                    values, best, improved = tried, loss, True
+        if not improved:
+            step /= 2
+    return Constants(*(float(f"{each:.3g}") for each in np.exp(values)))
