@@ -91,6 +91,7 @@ pub struct Comparison {
 
 /// When the prediction is compared, by the index of the step before which that happens.
 struct Plan {
+    steps: Vec<Step>,
     /// Nanoseconds, index of the next step, and the moment.
     moments: Vec<(i64, usize, Moment)>,
 }
@@ -272,7 +273,7 @@ impl Candidate {
                     (self.most, self.usage) = (flight, end);
                 }
             }
-            Step::Acked(at, una, edge) => {
+            Step::Acked(at, una, edge, _) => {
                 self.run(at);
                 let window = self.control.window().cwnd;
                 let mut ack = self.feed.acked(at, una, window);
@@ -298,8 +299,22 @@ impl Candidate {
 }
 
 fn when(step: &Step) -> i64 {
-    let (Step::Sent(at, ..) | Step::Acked(at, ..)) = *step;
-    at
+    match *step {
+        Step::Sent(at, ..) | Step::Acked(.., at) => at,
+    }
+}
+
+/// The steps with times that never go back, those of ACKs by their spacing.
+fn in_order(steps: &[Step]) -> Vec<Step> {
+    let mut last = i64::MIN;
+    let ordered = steps.iter().map(|step| {
+        last = last.max(when(step));
+        match *step {
+            Step::Sent(_, start, end, edge) => Step::Sent(last, start, end, edge),
+            Step::Acked(_, una, edge, _) => Step::Acked(last, una, edge, last),
+        }
+    });
+    ordered.collect()
 }
 
 /// Whether the application held the sender between two times.
@@ -320,7 +335,7 @@ fn before(steps: &[Step], at: i64, flight: i64) -> (usize, i64) {
     {
         flight += match *last {
             Step::Sent(_, start, end, _) => start - end,
-            Step::Acked(_, una, _) => una - acked_before(&steps[..index - 1]),
+            Step::Acked(_, una, ..) => una - acked_before(&steps[..index - 1]),
         };
         index -= 1;
     }
@@ -330,7 +345,7 @@ fn before(steps: &[Step], at: i64, flight: i64) -> (usize, i64) {
 /// The last cumulative ACK.
 fn acked_before(steps: &[Step]) -> i64 {
     let acked = steps.iter().rev().find_map(|step| match step {
-        Step::Acked(_, una, _) => Some(*una),
+        Step::Acked(_, una, ..) => Some(*una),
         Step::Sent(..) => None,
     });
     acked.unwrap_or(0)
@@ -346,13 +361,15 @@ impl Plan {
         let most = exit.map_or(i64::MAX, |exit| {
             (exit.time_interval_s[1] * 1e9) as i64 + AFTER_EXIT * (rtt * 1e6) as i64
         });
+        let steps = in_order(&connection.steps);
         let mut plan = Self {
+            steps: Vec::new(),
             moments: Vec::new(),
         };
         let (mut since, mut round, mut last) = (begin, 1, begin);
         let (mut next, mut una, mut until) = (0, 0, i64::MAX);
         let mut due = vec![3, 2, 1];
-        for (index, step) in connection.steps.iter().enumerate() {
+        for (index, step) in steps.iter().enumerate() {
             let at = when(step);
             if at > most || round > MOST_ROUNDS {
                 break;
@@ -372,10 +389,10 @@ impl Plan {
             }
             match *step {
                 Step::Sent(_, _, end, _) => next = end,
-                Step::Acked(_, acked, _) => {
+                Step::Acked(_, acked, ..) => {
                     if round == 1 || acked >= until {
                         // Segments that answer ACKs of this moment have not left yet.
-                        let (index, flight) = before(&connection.steps[..index], at, next - una);
+                        let (index, flight) = before(&steps[..index], at, next - una);
                         plan.note(connection, (last, at, index), (round, 4), flight);
                         last = at;
                         srtt = (at - since).max(srtt / 2).min(2 * srtt.max(1));
@@ -386,6 +403,7 @@ impl Plan {
                 }
             }
         }
+        plan.steps = steps;
         plan
     }
 
@@ -419,7 +437,7 @@ fn track(
     let mut made = Vec::with_capacity(plan.moments.len());
     let mut done = 0;
     for (at, index, _) in &plan.moments {
-        for step in &connection.steps[done..*index] {
+        for step in &plan.steps[done..*index] {
             candidate.take(*step);
         }
         done = *index;

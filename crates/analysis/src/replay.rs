@@ -131,7 +131,7 @@ pub fn replay(connection: &Connection, algorithm: &Algorithm) -> Replay {
                     break;
                 }
             }
-            Step::Acked(at, una, _) => player.acked(at, una),
+            Step::Acked(at, una, ..) => player.acked(at, una),
         }
         if player.subject.slow_start_exit().is_some() {
             end = End::Exit;

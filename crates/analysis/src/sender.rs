@@ -381,7 +381,7 @@ impl Sender {
             at,
             is_clean: true,
         });
-        self.keep(Step::Sent(self.left(at), data.start, end, self.edge()));
+        self.keep(Step::Sent(at - self.lag, data.start, end, self.edge()));
         let delivered = self.delivered();
         self.last_new = (at, delivered);
         self.last_new_limits = self.clock.limits;
@@ -501,7 +501,7 @@ impl Sender {
         }
         if self.delivered() > before {
             let arrived = self.arrived(at, ack.seen);
-            self.keep(Step::Acked(arrived, self.una, self.edge()));
+            self.keep(Step::Acked(at - self.lag, self.una, self.edge(), arrived));
         }
         self.note_moment(at);
         self.count_round(at);

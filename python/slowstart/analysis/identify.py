@@ -33,6 +33,9 @@ _AVOIDANCES = ("hybla+standard", "vegas+standard")
 _AVOIDANCE = "cubic"
 # Less probable sets are not shown.
 _SHOWN = 0.01
+# Flights that never exceed so many segments show no growth: the sender was idle, or an unknown place
+# of capture saw data and ACKs together.
+_NO_GROWTH = 4
 MOST = 50
 """Connections of one server that are compared, at most."""
 
@@ -185,6 +188,8 @@ def judge(
             why = comparison["why"]
         elif moments < likelihood.LEAST:
             why = _too_short(connection)
+        elif (why_not := _hidden(comparison)) is not None:
+            why = why_not
         else:
             usable.append((connection, comparison, found, moments))
     if not usable:
@@ -203,6 +208,14 @@ def judge(
     made = _sets(names, weights[:-1], usable)
     total = sum(each[3] for each in usable)
     return Identification(numbers, tuple(made), float(weights[-1]), total, None)
+
+
+def _hidden(comparison: dict[str, Any]) -> str | None:
+    """Why a comparison shows no growth; None if it does."""
+    flights = [each["in_flight_bytes"] for each in comparison["moments"] if each["counts"]]
+    if max(flights) <= _NO_GROWTH * comparison["segment_bytes"]:
+        return f"never more than {_NO_GROWTH} segments were in flight where the capture was made"
+    return None
 
 
 def _too_short(connection: dict[str, Any]) -> str:

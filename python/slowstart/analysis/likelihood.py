@@ -1,7 +1,7 @@
 """How probable each start-up is, given what the captured sender had in flight.
 
 :func:`slowstart._native.compare_file` predicts, for each start-up, the bytes in flight at the half
-and at the end of each round trip. The *surprise* of a start-up is the mean of the logarithms of
+and at the end of each round trip. Its *surprise* is the mean of the logarithms of
 predicted over real bytes, without sign. The prediction's error has a Laplace distribution of unknown
 width, so that the likelihood of a start-up falls with a power of its surprise: a capture whose best
 start-up is off by 0.2 % excludes one that is off by 2 %, and a capture of bursts, where all are off

@@ -19,18 +19,6 @@ impl Sender {
         }
     }
 
-    fn last_step(&self) -> i64 {
-        let last = self.steps.as_ref().and_then(|steps| steps.last());
-        last.map_or(i64::MIN, |step| match *step {
-            Step::Sent(at, ..) | Step::Acked(at, ..) => at,
-        })
-    }
-
-    /// When data left that is seen at `at`, by the sender's clock.
-    pub(super) fn left(&self, at: i64) -> i64 {
-        (at - self.lag).max(self.last_step())
-    }
-
     /// When an ACK was at the sender, by its clock. Away from it, the handshake shows how long it
     /// took, and the next data shows that it had come: its timestamp is at most a tick old.
     pub(super) fn arrived(&self, at: i64, seen: i64) -> i64 {
@@ -38,8 +26,7 @@ impl Sender {
         if !self.is_elsewhere() || self.to_sender == 0 || self.lag == 0 {
             return latest;
         }
-        let last = self.last_step();
-        (seen + self.to_sender).min(latest + TICK).max(last)
+        (seen + self.to_sender).min(latest + TICK)
     }
 
     /// Where the receive window ends.
