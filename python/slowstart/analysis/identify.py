@@ -31,10 +31,12 @@ _WHOLE = ("bbr", "bbr3", "bbrp")
 _AVOIDANCES = ("hybla+standard", "vegas+standard")
 # Congestion avoidance says little in the few round trips that are compared.
 _AVOIDANCE = "cubic"
+# More probable ones are not told apart.
+_SURE = 0.99
 # Less probable sets are not shown.
 _SHOWN = 0.01
-# Flights that never exceed so many segments show no growth: the sender was idle, or an unknown place
-# of capture saw data and ACKs together.
+# Flights that never exceed so many segments show no growth: the sender was idle, or a capture at an
+# unknown place saw data and ACKs together.
 _NO_GROWTH = 4
 MOST = 50
 """Connections of one server that are compared, at most."""
@@ -121,10 +123,10 @@ class Identification:
         best = self.candidates[0]
         if self.none_of_these > best.probability:
             return (
-                f"It was probably none of these start-ups ({100 * self.none_of_these:.0f} %); "
+                f"It was probably none of these start-ups ({_percent(self.none_of_these)}); "
                 f"the nearest is {best.names[0]}."
             )
-        text = f"The start-up was {_listed(best.names)} ({100 * best.probability:.0f} %)"
+        text = f"The start-up was {_listed(best.names)} ({_percent(best.probability)})"
         text += f", with an initial window of {best.initial_window} segments, "
         text += "paced" if best.paced else "not paced"
         if len(best.names) > 1:
@@ -187,7 +189,7 @@ def judge(
         if comparison["why"] is not None:
             why = comparison["why"]
         elif moments < likelihood.LEAST:
-            why = _too_short(connection)
+            why = _too_short(connection, comparison)
         elif (why_not := _hidden(comparison)) is not None:
             why = why_not
         else:
@@ -218,13 +220,19 @@ def _hidden(comparison: dict[str, Any]) -> str | None:
     return None
 
 
-def _too_short(connection: dict[str, Any]) -> str:
+def _too_short(connection: dict[str, Any], comparison: dict[str, Any]) -> str:
     reason = connection["verdict"]["reason"]
+    idle = sum(not each["counts"] for each in comparison["moments"])
     if reason == "receiver-limited":
         return "the receive window held the sender back before its start-up showed itself"
-    if reason == "application-limited":
+    if reason == "application-limited" or idle >= likelihood.LEAST:
         return "the application held the sender back before its start-up showed itself"
     return "fewer than two round trips show how its window grew"
+
+
+def _percent(probability: float) -> str:
+    """A probability; never "100 %", because other start-ups are always possible."""
+    return "more than 99 %" if probability > _SURE else f"{100 * probability:.0f} %"
 
 
 def _sets(names: list[str], weights: Any, usable: list[Any]) -> list[Candidate]:

@@ -2,11 +2,11 @@
 
 :func:`slowstart._native.compare_file` predicts, for each start-up, the bytes in flight at the half
 and at the end of each round trip. Its *surprise* is the mean of the logarithms of
-predicted over real bytes, without sign. The prediction's error has a Laplace distribution of unknown
-width, so that the likelihood of a start-up falls with a power of its surprise: a capture whose best
-start-up is off by 0.2 % excludes one that is off by 2 %, and a capture of bursts, where all are off
-by 5 %, does not. "None of these" surprises by a constant. Before the capture, all start-ups are
-equally probable, and "none of these" has a tenth of them together.
+predicted over real bytes, without sign. The prediction's error has a Laplace distribution of
+unknown width, so that the likelihood of a start-up falls with a power of its surprise: a capture
+whose best start-up is off by 0.2 % excludes one that is off by 2 %, and a capture of bursts, where
+all are off by 5 %, does not. "None of these" surprises by a constant. Before the capture,
+all start-ups are equally probable, and "none of these" has a tenth of them together.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def validate(
         with Meter("identifying", quiet=quiet) as meter:
             rows = identify_truth.run(chosen, os.cpu_count() or 1, meter)
         scored = identify_truth.score(rows)
-        made = {"format": 2, "version": __version__, "goal": identify_truth.GOAL,
+        made = {"format": 2, "version": __version__, "analysis": True, "goal": identify_truth.GOAL,
                 "simulated": scored, "rows": [_row(each) for each in rows]}  # fmt: skip
         text = json.dumps(made, indent=1) + "\n"
         if folder is not None:
