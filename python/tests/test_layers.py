@@ -43,7 +43,7 @@ FLOORS = (
     ("analysis.questions",),
     ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),
-    ("analysis.costs", "analysis.identify_truth"),
+    ("analysis.costs", "analysis.identify_truth", "analysis.identify_kernel"),
     ("analysis.identify_figures",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),

@@ -70,8 +70,9 @@ root). -o keeps the kernel's captures.
 \b
 validate identify reports how often slowstart analyze --identify is right, on simulated flows
 over paths on which nothing was fitted: captures at the sender and at the receiver, all
-start-ups. -o writes the confusion matrices and the reliability as figures. validate identify
-fit fits the constants again.
+start-ups. With root, also uploads by this kernel over emulated paths. validate identify
+simulated and validate identify kernel make one of both, and validate identify fit fits the
+constants again. -o writes the confusion matrices and the reliability as figures.
 
 \b
 --streams feeds the same random ACKs (losses, reordering, duplicates, ACK loss, ECN echoes,

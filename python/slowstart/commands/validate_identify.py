@@ -6,18 +6,19 @@ import dataclasses
 import json
 import os
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart.analysis import identify_truth
+from slowstart.analysis import identify_kernel, identify_truth, kernel
 from slowstart.errors import InputError
 from slowstart.report.progress import Meter
 from slowstart.store.output import output_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-PARTS = ("simulated", "fit")
+PARTS = ("simulated", "kernel", "fit")
 _RUNS = 2
 
 
@@ -46,21 +47,50 @@ def validate(
     if "fit" in parts:
         _fit(quiet=quiet)
         return
-    chosen = identify_truth.held_out(quick=quick, runs=runs or (1 if quick else _RUNS))
-    with output_folder(output) as folder:
-        with Meter("identifying", quiet=quiet) as meter:
-            rows = identify_truth.run(chosen, os.cpu_count() or 1, meter)
-        scored = identify_truth.score(rows)
-        made = {"format": 2, "version": __version__, "analysis": True, "goal": identify_truth.GOAL,
-                "simulated": scored, "rows": [_row(each) for each in rows]}  # fmt: skip
+    made: dict[str, Any] = {"format": 2, "version": __version__, "analysis": True,
+                            "goal": identify_truth.GOAL, "skipped": []}  # fmt: skip
+    with output_folder(output) as folder, tempfile.TemporaryDirectory() as aside:
+        if not parts or "simulated" in parts:
+            made |= _simulated(folder, runs or (1 if quick else _RUNS), quick=quick, quiet=quiet)
+        if not parts or "kernel" in parts:
+            captures = Path(aside) if folder is None else folder
+            made |= _kernel(captures, runs or 1, quick=quick, quiet=quiet, named=bool(parts))
         text = json.dumps(made, indent=1) + "\n"
         if folder is not None:
             (folder / "result.json").write_text(text, encoding="utf-8")
-            _draw(folder, scored)
     if as_json:
         sys.stdout.write(text)
     elif not quiet:
-        identify_truth.show(scored)
+        if "simulated" in made:
+            identify_truth.show(made["simulated"])
+        if "kernel" in made:
+            identify_kernel.show(made["kernel"]["rows"])
+            sys.stdout.writelines(f"{each}\n" for each in made["kernel"]["notes"])
+        sys.stdout.writelines(f"{each}\n" for each in made["skipped"])
+
+
+def _simulated(folder: Path | None, runs: int, *, quick: bool, quiet: bool) -> dict[str, Any]:
+    chosen = identify_truth.held_out(quick=quick, runs=runs)
+    with Meter("identifying", quiet=quiet) as meter:
+        rows = identify_truth.run(chosen, os.cpu_count() or 1, meter)
+    scored = identify_truth.score(rows)
+    if folder is not None:
+        _draw(folder, scored)
+    return {"simulated": scored, "rows": [_row(each) for each in rows]}
+
+
+def _kernel(folder: Path, runs: int, *, quick: bool, quiet: bool, named: bool) -> dict[str, Any]:
+    """The part of the running kernel, or why it is left out.
+
+    Raises:
+        InputError: It is named, and this machine cannot make it.
+    """
+    if (sentence := kernel.missing()) is not None:
+        if named:
+            raise InputError(sentence)
+        return {"skipped": [f"Left out: connections of this kernel, because {sentence}"]}
+    with Meter("recording (kernel)", quiet=quiet) as meter:
+        return {"kernel": identify_kernel.run(runs, folder, meter, quick=quick)}
 
 
 def _row(row: identify_truth.Row) -> dict[str, Any]:
