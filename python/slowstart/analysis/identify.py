@@ -32,7 +32,9 @@ _AVOIDANCES = ("hybla+standard", "vegas+standard")
 # Congestion avoidance says little in the few round trips that are compared.
 _AVOIDANCE = "cubic"
 # More probable ones are not told apart.
-_SURE = 0.99
+_SURE, _LEAST_SHOWN = 0.99, 0.001
+# What most servers use comes first in a set.
+_USUAL = ("standard", "hystart", "hystart++", "bbr", "bbr3", "search")
 # Less probable sets are not shown.
 _SHOWN = 0.01
 # Flights that never exceed so many segments show no growth: the sender was idle, or a capture at an
@@ -71,7 +73,7 @@ class Candidate:
     """Start-ups that leave the same packets on this path, and how probable they are together."""
 
     names: tuple[str, ...]
-    """The least surprising first."""
+    """What most servers use comes first."""
     probability: float
     initial_window: int
     """In segments."""
@@ -138,7 +140,7 @@ class Identification:
         made = [
             [
                 ", ".join(each.names),
-                f"{100 * each.probability:.1f} %",
+                _bounded(each.probability),
                 str(each.initial_window),
                 "paced" if each.paced else "bursts",
                 "no"
@@ -149,7 +151,7 @@ class Identification:
             if each.probability >= _SHOWN
         ]
         if self.candidates:
-            made.append(["none of these", f"{100 * self.none_of_these:.1f} %", "-", "-", "-"])
+            made.append(["none of these", _bounded(self.none_of_these), "-", "-", "-"])
         return made
 
 
@@ -220,6 +222,12 @@ def _hidden(comparison: dict[str, Any]) -> str | None:
     return None
 
 
+def _ordered(algorithms: Sequence[str]) -> tuple[str, ...]:
+    names = dict.fromkeys(start_up(each) for each in algorithms)
+    first = [each for each in _USUAL if each in names]
+    return (*first, *(each for each in names if each not in first))
+
+
 def _too_short(connection: dict[str, Any], comparison: dict[str, Any]) -> str:
     reason = connection["verdict"]["reason"]
     idle = sum(not each["counts"] for each in comparison["moments"])
@@ -233,6 +241,13 @@ def _too_short(connection: dict[str, Any], comparison: dict[str, Any]) -> str:
 def _percent(probability: float) -> str:
     """A probability; never "100 %", because other start-ups are always possible."""
     return "more than 99 %" if probability > _SURE else f"{100 * probability:.0f} %"
+
+
+def _bounded(probability: float) -> str:
+    """The same in a table."""
+    if probability < _LEAST_SHOWN:
+        return "< 0.1 %"
+    return "> 99.9 %" if probability > 1 - _LEAST_SHOWN else f"{100 * probability:.1f} %"
 
 
 def _sets(names: list[str], weights: Any, usable: list[Any]) -> list[Candidate]:
@@ -254,7 +269,7 @@ def _sets(names: list[str], weights: Any, usable: list[Any]) -> list[Candidate]:
         order = [name for name in order if name not in same]
         one, segment = fitted[0][0][first], fitted[0][1]
         made.append(Candidate(
-            tuple(dict.fromkeys(start_up(name) for name in same)),
+            _ordered(same),
             sum(probability[name] for name in same),
             round(usable[0][1]["first_flight_bytes"] / segment),
             one.paced,
