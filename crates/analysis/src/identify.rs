@@ -217,7 +217,7 @@ impl Candidate {
     /// A burst of Linux in bytes: a millisecond of the pace, and more on short paths.
     fn burst(&self, rate: Rate) -> f64 {
         let smss = self.feed.smss.get();
-        let halvings = self.feed.min_rtt.as_nanos() / 1000 >> 9;
+        let halvings = (self.feed.min_rtt.as_nanos() / 1000) >> 9;
         let bonus = if halvings < 32 { 65_536 >> halvings } else { 0 };
         let most = ((rate.bytes_per_sec() >> 10) + bonus).min(65_536);
         let least = u64::from(self.control.least_burst_segments());
