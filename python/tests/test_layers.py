@@ -100,7 +100,12 @@ FLOORS = (
     ("commands.plain", "commands.grouping", "commands.figure_options", "commands.vectors"),
     ("commands.options",),
     ("commands.kernel", "commands.emulate", "commands.execution"),
-    ("commands.validate_groups", "commands.validate_analyze", "commands.validate_streams"),
+    (
+        "commands.validate_groups",
+        "commands.validate_analyze",
+        "commands.validate_identify",
+        "commands.validate_streams",
+    ),
     ("commands.validate",),
     ("commands.listing", "commands.stacks", "commands.worst"),
     (
