@@ -40,6 +40,9 @@
 #include <netinet/cc/cc.h>
 #include <netinet/cc/cc_module.h>
 
+#if __FreeBSD_version < 1500000
+#undef __always_inline /* 14's does not say `inline`, so the core has its own */
+#endif
 #include "../bpf/core/search.h"
 
 /* 14 passes signals as plain integers, and 15 as an enumeration. The connection has moved, too. */

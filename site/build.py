@@ -1,8 +1,8 @@
 """Makes the folder from which the site is rendered: ``python site/build.py FOLDER [REPOSITORY]``.
 
 It copies ``docs/``, rewrites links that leave it to ``REPOSITORY/blob/main/`` (or to plain text if
-no repository is given), and adds a home page, a page for each command, the Python API and a gallery
-of figures, each with the command that made it.
+no repository is given), and adds a home page, a page for each command and each notebook, the Python
+API and a gallery of figures, each with the command that made it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def rewritten(text: str, folder: Path, repository: str) -> str:
             above = os.path.relpath(DOCS / "overview.md", folder)
             return f"[{words}]({above}{'#' if anchor else ''}{anchor})"
         if place.is_relative_to(DOCS):
+            if place.suffix == ".ipynb":
+                return f"[{words}]({path.removesuffix('.ipynb')}.md)"
             if not place.is_dir():
                 return found[0]
             return f"[{words}]({path.rstrip('/')}/README.md)"
@@ -54,6 +56,17 @@ def rewritten(text: str, folder: Path, repository: str) -> str:
     return made + LINK.sub(link, text[end:])
 
 
+def notebook(file: Path, repository: str) -> str:
+    """A notebook as a page, with a link to the file."""
+    cells = json.loads(file.read_text())["cells"]
+    texts = []
+    for cell in cells:
+        text = "".join(cell["source"])
+        texts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+    head, *rest = (rewritten(text, file.parent, repository) for text in texts)
+    return "\n\n".join([head, f"[Download the notebook]({file.name})", *rest]) + "\n"
+
+
 def gallery() -> str:
     """The figures of all pages that show the command of a figure above it."""
     text = "# Gallery\n\nEach figure with the command that made it.\n"
@@ -66,6 +79,12 @@ def gallery() -> str:
     return text
 
 
+def heading(page: Path) -> str:
+    """The heading of a page, without the marks of code."""
+    found = re.search(r"^# (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return found[1].replace("`", "") if found else page.stem
+
+
 def navigation(listed: list[str]) -> list[object]:
     """The pages in the order of ``docs/README.md``; the rest of a folder after its first page."""
     text = (DOCS / "README.md").read_text()
@@ -73,21 +92,21 @@ def navigation(listed: list[str]) -> list[object]:
     for section in SECTIONS:
         part = text.partition(f"## {section}\n")[2].partition("\n## ")[0]
         pages: list[object] = []
-        for target in re.findall(r"\]\(([^)#]+\.md)\)", part):
+        for target in re.findall(r"\]\(([^)#]+\.(?:md|ipynb))\)", part):
             folder, _, name = target.rpartition("/")
             if target.startswith("..") or not (DOCS / target).exists():
                 continue
             if name != "README.md":
-                pages.append(target)
+                pages.append(target.replace(".ipynb", ".md"))
                 continue
-            rest = sorted(
-                page.relative_to(DOCS).as_posix()
-                for page in (DOCS / folder).glob("*.md")
+            # The menu has the words of the page, which begins with a comment if a program wrote it.
+            rest = [
+                {heading(page): page.relative_to(DOCS).as_posix()}
+                for page in sorted((DOCS / folder).glob("*.md"))
                 if page.name != "README.md"
-            )
-            title = (DOCS / target).read_text().split("\n# ")[-1].lstrip("# ").split("\n")[0]
+            ]
             inside = [target, *rest]
-            pages.extend(inside if section == "Design" else [{title: inside}])
+            pages.extend(inside if section == "Design" else [{heading(DOCS / target): inside}])
         if section == "Reference":
             pages.append({"Python": ["reference/python.md", "reference/api.md"]})
             pages.remove("reference/python.md")
@@ -106,6 +125,9 @@ def build(target: Path, repository: str) -> None:
         if page.name == "leaderboard.md":
             text = f"---\nhide: [toc, navigation]\n---\n\n{text}"
         place.write_text(text)
+    for file in DOCS.rglob("*.ipynb"):
+        place = (target / file.relative_to(DOCS)).with_suffix(".md")
+        place.write_text(notebook(file, repository))
     (target / "README.md").rename(target / "overview.md")
     shutil.copy(ROOT / "site" / "home.md", target / "index.md")
     shutil.copy(ROOT / "site" / "site.css", target)
@@ -121,9 +143,10 @@ def build(target: Path, repository: str) -> None:
         listed.append(f"commands/{file}")
     (target / "commands" / "index.md").write_text(index)
     settings = {
-        "INHERIT": str(ROOT / "site" / "mkdocs.yml"),
-        "docs_dir": str(target),
-        "site_dir": str(target.parent / "html"),
+        "INHERIT": os.path.relpath(ROOT / "site" / "mkdocs.yml", target.parent),
+        # Relative to the file of the settings: Zensical reads no others.
+        "docs_dir": target.name,
+        "site_dir": "html",
         "nav": navigation(listed),
     }
     if repository:

@@ -37,38 +37,88 @@ class Sent:
     """A segment that was sent."""
 
     now_ns: int
+    """Time, in nanoseconds since the run began."""
     size: int
-    """In bytes, as counted in the window."""
+    """Size in bytes, as counted in the window: a full segment counts ``smss``."""
     in_flight: int
     """Bytes in flight before this segment."""
     snd_nxt: int
+    """Offset of the next byte to send, after this segment. Offsets count payload bytes from
+    zero."""
     retransmission: bool
+    """Whether the segment was sent before."""
     app_limited: bool
+    """Whether the application, not the window, limited the sender."""
 
 class Ack:
     """An acknowledgment."""
 
     now_ns: int
+    """Time, in nanoseconds since the run began."""
     delivered: int
-    """Bytes delivered by this ACK, including SACKed bytes."""
+    """Bytes that this ACK reports as delivered, SACKed bytes included, each byte once."""
+    newly_lost: int
+    """Bytes declared lost while this ACK was processed; 0 in ``on_delivery``, which comes
+    before."""
     prior_in_flight: int
+    """Bytes in flight before this ACK."""
     in_flight: int
+    """Bytes in flight after this ACK; in ``on_delivery`` before losses are marked."""
     snd_una: int
+    """Offset of the first byte not acknowledged, after this ACK. Offsets count payload bytes from
+    zero."""
     snd_nxt: int
+    """Offset of the next byte to send, before this ACK releases any segment."""
+    advanced: bool
+    """Whether ``snd_una`` advanced."""
     bytes_sent: int
+    """Payload bytes sent so far, retransmissions included."""
     latest_rtt_ns: int | None
+    """Round-trip time in nanoseconds of the newest segment that this ACK delivered and that was
+    sent once; ``None`` if there is no such segment."""
     srtt_ns: int
+    """Smoothed round-trip time, in nanoseconds."""
     min_rtt_ns: int
+    """Smallest round-trip time of the last five minutes, in nanoseconds."""
+    delivery_rate: int | None
+    """Delivery rate in bit/s, measured over the flight of the newest segment that this ACK
+    delivered, as in Linux. ``None`` without a valid sample, in ``on_delivery``, and for an
+    avoidance."""
     cwnd_limited: bool
+    """Whether the window limited the sender."""
     app_limited: bool
+    """Whether the application limited the sender: it had no data to send, and what was in flight
+    then is not all delivered."""
+    phase: str
+    """State of the sender, as in Linux: ``"open"``, ``"disorder"``, ``"cwr"`` (a reduction after a
+    mark), ``"recovery"`` (a reduction after a loss) or ``"loss"`` (after a timeout)."""
 
 class Window:
     """The window, in bytes."""
 
     cwnd: int
+    """Congestion window, in bytes."""
     ssthresh: int | None
-    """``None`` until it is set."""
+    """Slow-start threshold, in bytes; ``None`` until it is first set. The sender is in slow start
+    while ``cwnd`` is below it."""
     smss: int
+    """Sender maximum segment size: payload bytes of a full segment."""
+
+class Congestion:
+    """The beginning of a congestion episode."""
+
+    now_ns: int
+    """Time, in nanoseconds since the run began."""
+    kind: str
+    """``"loss"``, ``"ecn"`` (a mark) or ``"timeout"``."""
+    phase: str
+    """State of the sender before the episode, as in ``Ack.phase``."""
+    in_flight: int
+    """Bytes in flight, without what was lost."""
+    snd_nxt: int
+    """Offset of the next byte to send. Offsets count payload bytes from zero."""
+    first_of_window: bool
+    """False if a timeout repeats for the same window."""
 
 def version() -> str:
     """The version of slowstart."""

@@ -112,14 +112,31 @@ def shortened(names: Sequence[str], most: int = 26) -> dict[str, str]:
     A longer name loses its options. Where several names are then the same, the shortened ones have
     their numbers among all ``names``.
     """
-    found = {name: name for name in names}
-    for place, name in enumerate(names, 1):
-        if len(name) <= most or ":" not in name:
+    found = {name: displayed(name) for name in names}
+    for place, (name, words) in enumerate(list(found.items()), 1):
+        if len(words) <= most or ":" not in words:
             continue
-        base = "+".join(part.partition(":")[0] for part in name.split("+"))
-        same = [each for each in names if each == base or each.startswith(f"{base}:")]
+        base = "+".join(_without_options(part) for part in words.split("+"))
+        same = [
+            each for each in map(displayed, names) if each == base or each.startswith(f"{base}:")
+        ]
         found[name] = base if len(same) < 2 else f"{base} ({place})"
     return found
+
+
+def _without_options(part: str) -> str:
+    """A part of an algorithm without its options; of a class module and name remain."""
+    name, _, rest = part.partition(":")
+    word = rest.partition(":")[0]
+    return f"{name}:{word}" if word.isidentifier() else name
+
+
+def displayed(name: str) -> str:
+    """A name in a figure: of a class that a notebook defines without its module, ``__main__``.
+
+    Matplotlib also leaves labels that begin with an underscore out of legends.
+    """
+    return name.replace("__main__:", "")
 
 
 def labelled(scenarios: Sequence[Scenario], labels: Mapping[str, str]) -> list[Scenario]:

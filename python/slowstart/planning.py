@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from slowstart._native import algorithms
 from slowstart.report import tables
 
 if TYPE_CHECKING:
@@ -29,12 +28,6 @@ SIZES_MB = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MOST_AT_A_SIZE = 1000
 # Time series of more segments than this, for one path or for all, would need gigabytes.
 _MOST_OF_A_PATH, _MOST_OF_ALL = 3_000_000, 10_000_000
-
-
-@cache
-def startups() -> tuple[str, ...]:
-    """The names of the start-ups."""
-    return tuple(each["name"] for each in algorithms() if each["kind"] == "start-up")
 
 
 def steady(scenarios: Sequence[Scenario]) -> set[str]:

@@ -4,16 +4,15 @@ Every function takes tables and returns a :class:`matplotlib.figure.Figure`, wit
 or changing matplotlib's global state. Each figure states the number of its runs. Formats, width
 and theme are those of :func:`slowstart.figure_style.using`; :func:`write` writes the files.
 
-The functions that draw (:func:`evolution`, :func:`completion_by_size`, :func:`exit_cost`,
-:func:`distributions`, :func:`exit_shares`) and :func:`write` are public; the guide "From Python"
-has an example.
+The functions that draw (:func:`over_time`, :func:`evolution`, :func:`completion_by_size`,
+:func:`exit_cost`, :func:`distributions`, :func:`exit_shares`) and :func:`write` are public; the
+guide "From Python" has an example. A notebook shows a figure that is the last value of a cell.
 """
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from slowstart import stats
+from slowstart.errors import InputError
 from slowstart.figures import colors
 from slowstart.figures.canvas import (
     MOST_COLUMNS,
@@ -33,9 +33,12 @@ from slowstart.figures.canvas import (
     few_ticks,
     finish,
     label_left,
+    leave_out,
     legend,
     line_widths,
     new_figure,
+    note_of,
+    note_zeros,
     numbers,
     outlined,
     panel_width,
@@ -45,19 +48,23 @@ from slowstart.figures.canvas import (
     plurals,
     save,
     scaled,
+    stacked,
     styled,
     thin,
     widen,
     write,
     write_and_outline,
 )
-from slowstart.labels import shortened
+from slowstart.figures.runs import Evolution, PathFacts, columns_of, facts
+from slowstart.labels import displayed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from slowstart._native import Result, Scenario
 
 __all__ = [
     "EXIT_CLASSES",
@@ -69,20 +76,26 @@ __all__ = [
     "Evolution",
     "PathFacts",
     "across",
+    "columns_of",
     "columns_on_a_page",
     "completion_by_size",
     "distributions",
     "evolution",
     "exit_cost",
     "exit_shares",
+    "facts",
     "few_ticks",
     "finish",
     "label_left",
+    "leave_out",
     "legend",
     "line_widths",
     "new_figure",
+    "note_of",
+    "note_zeros",
     "numbers",
     "outlined",
+    "over_time",
     "panel_width",
     "panels",
     "plain_log",
@@ -90,6 +103,7 @@ __all__ = [
     "plurals",
     "save",
     "scaled",
+    "stacked",
     "styled",
     "thin",
     "widen",
@@ -99,33 +113,6 @@ __all__ = [
 
 _MEGA = 1e6
 _GREY = "#777777"
-
-
-@dataclass(frozen=True)
-class PathFacts:
-    """The properties of a path that figures use."""
-
-    name: str
-    base_rtt_ms: float | None
-    """``None``, like the next three, for an ad-hoc network or a constellation without a path."""
-    bdp_payload_bytes: float | None
-    """The payload of one BDP, that is, without headers."""
-    buffer_payload_bytes: float | None
-    """The same for the bottleneck's buffer; ``None`` if it is unlimited."""
-    bottleneck: str | None
-    """Name of the forward link."""
-    warm_up_s: float = 0.0
-    """Time for which background traffic runs before the first flow may start."""
-
-
-class Evolution(NamedTuple):
-    """One run, as a column of the evolution figure."""
-
-    title: str
-    flows: list[dict[str, Any]]
-    """The run's flows, as in the result document."""
-    flow_traces: pl.DataFrame
-    link_traces: pl.DataFrame
 
 
 def _from_zero(axes: Axes) -> None:
@@ -139,6 +126,8 @@ def _from_zero(axes: Axes) -> None:
 _MARK = "#555555"
 # The scale of the windows, in largest windows, if reasons of exits stand above them.
 _HEADROOM = 1.5
+# The height of two labels in a low panel.
+_NEAR = 0.3
 _MARKS: tuple[tuple[str, Any, str], ...] = (
     ("true capacity time", ":", "o"),
     ("slow-start exit", "-", "v"),
@@ -162,6 +151,33 @@ def _draw_window(axes: Axes, trace: pl.DataFrame, style: colors.Style) -> float:
     return float(np.nanmax(cwnd)) if len(cwnd) else 0.0
 
 
+def over_time(scenarios: Sequence[Scenario], result: Result) -> Figure:
+    """The figure :func:`evolution` of a result: the first run of each scenario over one path.
+
+    Args:
+        scenarios: The scenarios, as they were given to :func:`slowstart.run`.
+        result: What it returned with ``traces=True``.
+
+    Returns:
+        A figure with a column for each scenario: window, RTT, delivered bytes, and queue.
+
+    Raises:
+        InputError: The scenarios have several paths, or there are no time series.
+
+    Example:
+        >>> import slowstart
+        >>> scenarios = slowstart.compare("wired", ["cubic+search", "cubic"], size="1 MB")
+        >>> figure = over_time(scenarios, slowstart.run(scenarios, traces=True))
+        >>> len(figure.axes)
+        8
+    """
+    if len({each.path for each in scenarios}) != 1:
+        raise InputError("over_time draws one path: select the scenarios of one path")
+    columns = columns_of([(each, result.select(i)) for i, each in enumerate(scenarios)])
+    names = list(dict.fromkeys(name for each in scenarios for name in each.flows))
+    return evolution(facts(scenarios[0].resolved["path"]), columns, names)
+
+
 def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str]) -> Figure:
     """One run of each algorithm: window, RTT, delivered bytes, and queue over time.
 
@@ -172,8 +188,11 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
     columns = [each._replace(title=short.get(each.title, each.title)) for each in columns]
     with styled():
         labels = ["window (MB)", "RTT (ms)", "delivered (MB)", "queue (packets)"]
+        zeros = []
         if path.bottleneck is None:  # A queue at each node.
             labels.pop()
+        elif not any(_ever(each.link_traces, path.bottleneck) for each in columns):
+            zeros = [labels.pop()]
         width, height = max(5.0, 0.9 + 3.0 * len(columns)), 0.6 + 1.9 * len(labels)
         figure, grid = panels(width, height, len(labels), len(columns), sharex="all", sharey="row")
         top = 0.0
@@ -186,9 +205,8 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
             axes.set_xlabel("time (s)")
             axes.set_xlim(left=_begin(path, axes.get_xlim()[1]))
         said = [
-            _write_reason(axes, column.flows[0])
+            len(column.flows) == 1 and _write_reason(axes, column.flows[0])
             for axes, column in zip(grid[0], columns, strict=True)
-            if len(column.flows) == 1
         ]
         if any(said):
             top *= _HEADROOM
@@ -196,7 +214,8 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         if (bdp := path.bdp_payload_bytes) is not None:
             levels = [bdp, bdp + (path.buffer_payload_bytes or 0)]
             room = _HEADROOM if any(said) else 1.0
-            _draw_levels(grid[0], [level / _MEGA for level in levels], top / room, path, room)
+            shown = [level / _MEGA for level in levels]
+            _draw_levels(list(zip(grid[0], said, strict=True)), shown, top / room, path, room)
         handles = [Line2D([], [], color=_GREY, label="cwnd")]
         handles.append(
             Line2D([], [], color=_GREY, linewidth=0.9, linestyle=(0, (4, 2)), label="ssthresh")
@@ -207,12 +226,18 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         ]
         titles = {each.title for each in columns}
         handles += [
-            Line2D([], [], color=styles[name].color, label=f"{brief}: {name}")
+            Line2D([], [], color=styles[name].color, label=f"{brief}: {displayed(name)}")
             for name, brief in short.items()
-            if name != brief and brief in titles
+            if displayed(name) != brief and brief in titles
         ]
         legend(figure, handles)
+        note_zeros(figure, zeros)
         return finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
+
+
+def _ever(links: pl.DataFrame, name: str) -> bool:
+    """Whether packets ever wait at a link."""
+    return links.filter((pl.col("link") == name) & (pl.col("queue_packets") > 0)).height > 0
 
 
 def _begin(path: PathFacts, end_s: float) -> float:
@@ -281,11 +306,22 @@ def _write_reason(axes: Axes, flow: dict[str, Any]) -> bool:
 
 
 def _draw_levels(
-    row: Sequence[Axes], levels: list[float], top: float, path: PathFacts, room: float
+    row: Sequence[tuple[Axes, bool]],
+    levels: list[float],
+    top: float,
+    path: PathFacts,
+    room: float,
 ) -> None:
     """Draws BDP and BDP + buffer if they are within the scale of the windows reached.
 
     Above the highest of all there is space for reasons: the scale is ``room`` times as high.
+
+    Args:
+        row: Panels, and whether each has a reason.
+        levels: In MB.
+        top: The largest window in MB.
+        path: The path.
+        room: How high the scale is.
     """
     labels = ["BDP", "BDP + buffer"]
     if path.buffer_payload_bytes is None:
@@ -293,16 +329,24 @@ def _draw_levels(
     # A level far above every window would flatten the curves, so it is left out.
     pairs = zip(levels, labels, strict=False)
     shown = [(level, label) for level, label in pairs if level < 2 * top]
-    for axes in row:
-        for level, label in shown:
+    if not shown:
+        return
+    high = max(1.12, room) * max(top, *(level for level, _ in shown))
+    for axes, has_reason in row:
+        for place, (level, label) in enumerate(shown):
+            # The highest label is below its line if a reason stands above it, and a lower one if
+            # the next line is near.
+            last = place + 1 == len(shown)
+            near = not last and shown[place + 1][0] - level < _NEAR * high
+            below = level > _NEAR * high / 2 and (has_reason if last else near)
             axes.axhline(level, color=_GREY, linewidth=0.8, linestyle=":")
             axes.annotate(
-                label, (0, level), xycoords=("axes fraction", "data"), ha="left", va="bottom",
-                fontsize=scaled(7), color=_GREY, xytext=(3, 1), textcoords="offset points",
+                label, (0, level), xycoords=("axes fraction", "data"), ha="left",
+                va="top" if below else "bottom", fontsize=scaled(7), color=_GREY,
+                xytext=(3, -2 if below else 1), textcoords="offset points",
                 path_effects=OUTLINE, zorder=7,
             )  # fmt: skip
-    if shown:
-        row[0].set_ylim(top=max(1.12, room) * max(top, *(level for level, _ in shown)))
+    row[0][0].set_ylim(top=high)
 
 
 # A smaller relative difference between completion times is negligible in practice (our choice).
@@ -360,7 +404,7 @@ def _draw_intervals(
     middle, low, high = (numbers(rows, column) for column in columns)
     axes.plot(
         size, middle, color=style.color, linestyle=style.dashes, marker="o",
-        markersize=2 + width, linewidth=width, label=name,
+        markersize=2 + width, linewidth=width, label=displayed(name),
     )  # fmt: skip
     axes.vlines(size, low, high, color=style.color, linewidth=1.1)
 
@@ -387,6 +431,7 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
     paths = costs["path"].unique(maintain_order=True).to_list()
     widths = line_widths(len(names))
     columns = ("cost_s", "cost_low_s", "cost_high_s")
+    paths, zeros = _with_values(costs, paths, pl.any_horizontal(pl.col(*columns) != 0))
     with styled():
         figure, (grid,) = panels(max(5.2, 0.8 + 3.1 * len(paths)), 3.8, 1, len(paths))
         for axes, path in zip(grid, paths, strict=True):
@@ -403,7 +448,16 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
             axes.set_xlabel("size (MB)")
         label_left(grid, "cost of the exit (s)")
         legend(figure, grid[0].get_legend_handles_labels()[0])
+        note_zeros(figure, zeros)
         return finish(figure, "Completion time less that with an ideal slow-start exit")
+
+
+def _with_values(
+    table: pl.DataFrame, paths: list[str], there: pl.Expr
+) -> tuple[list[str], list[str]]:
+    """The paths that have a row where ``there`` holds, and the others; all if none has one."""
+    kept = [path for path in paths if table.filter((pl.col("path") == path) & there).height]
+    return (kept, [each for each in paths if each not in kept]) if kept else (paths, [])
 
 
 # --- distributions -------------------------------------------------------------------------------
@@ -423,13 +477,19 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
         else (pl.col("goodput_bps") / _MEGA, "goodput (Mbit/s)")
     )
     retransmitted = 100 * pl.col("segments_retransmitted") / pl.col("segments_sent")
-    measures = (measure, (retransmitted, "retransmitted segments (%)"))
+    second = "retransmitted segments (%)"
+    lossy, zeros = _with_values(flows, paths, pl.col("segments_retransmitted") > 0)
+    measures = [measure, (retransmitted, second)]
+    if lossy == paths and not (flows["segments_retransmitted"] > 0).any():
+        lossy, zeros = [], paths
+        measures.pop()
     runs = flows["run"].n_unique()
     widths = line_widths(len(names))
     with styled():
         width = max(5.2, 0.8 + 3.1 * len(paths))
-        figure, grid = panels(width, 5.6, 2, len(paths), sharey="all")
-        for column, path in zip(grid.T, paths, strict=True):
+        height = 0.4 + 2.6 * len(measures)
+        figure, grid = panels(width, height, len(measures), len(paths), sharey="all")
+        for place, (column, path) in enumerate(zip(grid.T, paths, strict=True)):
             column[0].set_title(path, fontweight="bold")
             here = flows.filter(pl.col("path") == path)
             for axes, (expression, label) in zip(column, measures, strict=True):
@@ -440,17 +500,21 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
                     style = styles[name]
                     axes.plot(
                         *steps, drawstyle="steps-post", color=style.color,
-                        linestyle=style.dashes, linewidth=width, label=name,
+                        linestyle=style.dashes, linewidth=width, label=displayed(name),
                     )  # fmt: skip
                 axes.set_xlabel(label)
                 axes.set_ylim(0, 1.02)
                 axes.margins(x=0.05)
                 few_ticks(axes.xaxis)
                 widen(axes, least=0.1)
-            _from_zero(column[1])
+            if path in lossy:
+                _from_zero(column[1])
+            elif len(measures) > 1:
+                leave_out(figure, grid, (1, place))
         for row in grid:
             label_left(row, "CDF of flows")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
+        note_zeros(figure, [f"{second} over {path}" for path in zeros])
         return finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
 
 
@@ -481,7 +545,7 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
             axes.grid(visible=False, axis="x")
             axes.set_ylim(0, 103)
         label_left(grid, "percentage of flows")
-        handles = [Patch(label=name, **_filling(styles[name])) for name in names]
+        handles = [Patch(label=displayed(name), **_filling(styles[name])) for name in names]
         legend(figure, handles)
         runs = sorted({row["flows"] for row in summary})
         count = plural(runs[0], "flow") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} flows"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import doctest
 import inspect
 from collections.abc import Callable
@@ -109,3 +111,76 @@ def test_every_public_name_is_described() -> None:
             assert found in PUBLIC, name
         elif callable(found):
             assert section(name) or issubclass(found, Exception), name
+
+
+# What classes written in Python receive, and what they return.
+SIGNALS = (startup.Ack, startup.Sent, startup.Window, startup.Congestion)
+ANSWERS = (startup.Set, startup.Exit)
+INTERFACES = (startup.Startup, startup.Avoidance, startup.CongestionControl)
+
+
+def fields_in(file: Path) -> dict[str, dict[str, str]]:
+    """The text under each annotated field of each class of a file, with single backticks."""
+    found: dict[str, dict[str, str]] = {}
+    for each in ast.parse(file.read_text(encoding="utf-8")).body:
+        if not isinstance(each, ast.ClassDef):
+            continue
+        fields = found.setdefault(each.name, {})
+        for place, field in enumerate(each.body):
+            if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+                continue
+            words = ""
+            match each.body[place + 1 : place + 2]:
+                case [ast.Expr(ast.Constant(str(text)))]:
+                    words = plain(text)
+            fields[field.target.id] = words
+    return found
+
+
+def plain(text: str | None) -> str:
+    """The words of a docstring, with single backticks and without roles."""
+    words = " ".join((text or "").split()).replace("``", "`")
+    return words.replace(":class:", "")
+
+
+def cells(heading: str) -> dict[str, str]:
+    """The last cell of each row of the tables of a section, by the name in its first one."""
+    rows = [line for line in section(heading).split("\n") if line.startswith("| `")]
+    parts = [row.replace("\\|", "\0").strip("| ").split(" | ") for row in rows]
+    return {
+        each[0].strip("`").partition("(")[0]: each[-1].replace("\0", "|").strip() for each in parts
+    }
+
+
+@pytest.mark.parametrize("kind", SIGNALS, ids=lambda each: each.__name__)
+def test_every_field_that_a_class_receives_is_described_alike(kind: type) -> None:
+    names = [name for name in dir(kind) if not name.startswith("_")]
+    stub = fields_in(Path(slowstart.__file__).with_name("_native.pyi"))[kind.__name__]
+    page = cells(kind.__name__)
+    assert list(stub) == list(page)
+    assert sorted(stub) == names
+    for name in names:
+        said = plain(getattr(kind, name).__doc__)
+        assert said.endswith("."), name
+        assert stub[name] == said
+        assert page[name] == said
+
+
+@pytest.mark.parametrize("kind", ANSWERS, ids=lambda each: each.__name__)
+def test_every_field_that_a_class_returns_is_described(kind: Any) -> None:
+    said = fields_in(Path(startup.__file__))[kind.__name__]
+    assert list(said) == [field.name for field in dataclasses.fields(kind)]
+    assert all(said.values())
+    assert cells(kind.__name__) == said
+
+
+@pytest.mark.parametrize("kind", INTERFACES, ids=lambda each: each.__name__)
+def test_every_method_and_attribute_of_an_interface_is_described(kind: type) -> None:
+    attributes = fields_in(Path(startup.__file__))[kind.__name__]
+    methods = {
+        name: plain(each.__doc__)
+        for name, each in vars(kind).items()
+        if inspect.isfunction(each) and not name.startswith("_")
+    }
+    assert all({**attributes, **methods}.values())
+    assert cells(kind.__name__) == {**methods, **attributes}

@@ -15,8 +15,8 @@ import slowstart
 from slowstart import plots, stats
 from slowstart._native import median_interval
 from slowstart.figures import canvas, colors, vector
-from slowstart.report import tables
-from slowstart.report.artifacts import facts
+from slowstart.figures.runs import facts
+from slowstart.report import kinds, redraw, tables
 
 NAMES = ["cubic+search", "reno+standard"]
 
@@ -125,7 +125,9 @@ def test_the_evolution_is_drawn(small: slowstart.Result, tmp_path: Path) -> None
 
 
 def test_distributions_and_exit_classes_are_drawn(small: slowstart.Result) -> None:
-    figure = plots.distributions(pl.DataFrame(small.flows()), NAMES)
+    flows = pl.DataFrame(small.flows())
+    assert flows["segments_retransmitted"].sum() == 0
+    figure = plots.distributions(flows.with_columns(segments_retransmitted=pl.col("run")), NAMES)
     texts = _texts(figure)
     assert "flow completion time (s)" in texts
     assert "retransmitted segments (%)" in texts
@@ -172,3 +174,34 @@ def test_both_forms_of_a_figure_are_those_that_are_drawn_alone(small: slowstart.
     assert "early" in words
     assert b"<text" not in outlines
     ElementTree.fromstring(outlines)
+
+
+def test_a_stacked_figure_has_one_column_of_labelled_panels(small: slowstart.Result) -> None:
+    table = pl.DataFrame(small.flows()).with_columns(segments_retransmitted=pl.col("run"))
+    other = table.with_columns(path=pl.lit("other"))
+    figure = plots.distributions(pl.concat([table, other]), NAMES)
+    before = [[line.get_xdata() for line in axes.lines] for axes in figure.axes]
+    assert plots.stacked(figure) is figure
+    assert len({round(axes.get_position().x0, 3) for axes in figure.axes}) == 1
+    tops = [axes.get_position().y1 for axes in figure.axes]
+    # The panels of the first path, then those of the second.
+    assert [figure.axes[place] for place in (0, 2, 1, 3)] == [
+        axes for _, axes in sorted(zip(tops, figure.axes, strict=True), key=lambda each: -each[0])
+    ]
+    for axes in figure.axes:
+        assert axes.get_ylabel() == "CDF of flows"
+        assert axes.yaxis.get_tick_params()["labelleft"]
+    after = [[line.get_xdata() for line in axes.lines] for axes in figure.axes]
+    assert all(
+        a is b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True)
+    )
+    assert len(figure.legends) == 1
+    assert plots.stacked(figure) is None
+    assert plots.outlined(figure) == plots.outlined(figure)
+
+
+def test_the_kinds_of_figures_are_those_that_are_drawn_again() -> None:
+    assert list(redraw.KINDS) == list(kinds.Kind)
+    assert kinds.of("completion-by-size-2") == "completion"
+    assert kinds.of("response-distributions") == "response-distributions"
+    assert kinds.of("nodes-adhoc") is None

@@ -114,6 +114,11 @@ against = "oracle"
 as = "difference"
 stands_out = 0.05
 [[criterion.row]]
+words = "worst"
+scenario = "one"
+measure = "completion"
+over = "worst"
+[[criterion.row]]
 words = "harm"
 scenario = "beside"
 flow = "running"
@@ -285,6 +290,22 @@ size = "1 MB"
     assert (found.runs, found.count, found.of) == (3, 6, 6)
     cost = value(card, "cost", "cubic+hystart").value
     assert cost == pytest.approx(statistics.median(costs), rel=1e-9, abs=1e-12)
+
+
+def test_the_worst_point_is_named(small: table.Table, tmp_path: Path) -> None:
+    made = jobs.cells(small, ["cubic+hystart", "bbr"], quick=False)
+    runs = jobs.execute(made, tmp_path / "runs", threads=2)
+    card = scores.score(small, runs, "cubic+hystart", ["bbr"], quick=False)
+    rows = {each.words: each for each in card.values}
+    for algorithm in ("cubic+hystart", "bbr"):
+        found = scores.Reader(runs).rows(rows["completion"], algorithm)
+        by_point = found.group_by("point").agg(pl.col("value").median()).sort("value")
+        worst = value(card, "worst", algorithm)
+        assert worst.value == pytest.approx(by_point["value"][-1], rel=1e-12)
+        assert worst.at is not None
+        assert repr(worst.at) in by_point["point"][-1]
+        assert (worst.runs, worst.count, worst.of) == (3, 3, 3)
+        assert words.shown(worst, rows["worst"]).endswith(f"({worst.at})")
 
 
 def test_harm_compares_with_the_flow_alone(small: table.Table, tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ KINDS = {
 }
 
 
-def run_study(folder: Path) -> Findings:
-    """A study with a figure of each kind."""
+def run_study(folder: Path, output: Path | None = None) -> Findings:
+    """A study with a figure of each kind; ``output`` receives its page."""
     text = STUDY
     for name, lines in KINDS.items():
         part = FIGURE.replace('"time"', f'"{name}"') + lines + "\n"
@@ -75,7 +75,7 @@ def run_study(folder: Path) -> Findings:
     (folder / "study.toml").write_text(text)
     (folder / "claims.toml").write_text("")
     (folder / "README.md").write_text("Nothing.\n")
-    return studies.load(folder).run()
+    return studies.load(folder).run(output)
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ FLOORS = (
         "figures.layout",
         "figures.stacking",
         "figures.vector",
+        "report.kinds",
     ),
     ("extras", "figure_style", "labels", "figures.theme", "capacity_changes"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
@@ -30,7 +31,7 @@ FLOORS = (
     ("store.artifact",),
     ("planning", "busy", "store.shipped", "store.exports", "store.archive", "store.runs"),
     # Figures, words and pages.
-    ("figures.canvas", "plots"),
+    ("figures.canvas", "figures.runs", "plots"),
     ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
     ("figures.rate_changes",),
     ("report.pairs", "report.table_files"),

@@ -134,7 +134,19 @@ def test_the_map_of_a_constellation() -> None:
     assert numbers["routed"] == 1.0
     # Two links to the ground of 780 km each are 5.2 ms.
     assert 5.2 < numbers["delay_min_ms"] < numbers["delay_max_ms"] < 140
-    assert network_plots.figure(found, "iridium") is not None
+    figure = network_plots.figure(found, "iridium")
+    maps = [axes for axes in figure.axes if axes.get_xlim() == (-180, 180)]
+    assert len(maps) == 6
+    assert [axes.get_ylabel() for axes in maps[::2]] == ["latitude (°)"] * 3
+    assert [axes.get_xlabel() for axes in maps[-2:]] == ["longitude (°)"] * 2
+
+
+def test_coast_lines_are_on_the_map_and_have_both_capes() -> None:
+    points = [point for piece in network_plots.coasts() for point in piece]
+    assert all(-180 <= x <= 180 and -90 <= y <= 84 for x, y in points)
+    # Cape Horn at 67 W, 56 S, and the North Cape at 26 E, 71 N.
+    for cape in ((-67, -56), (26, 71)):
+        assert min(abs(x - cape[0]) + abs(y - cape[1]) for x, y in points) < 3
 
 
 def test_nodes_that_move_are_drawn_at_six_moments() -> None:

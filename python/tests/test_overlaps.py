@@ -15,7 +15,7 @@ from matplotlib.text import Text
 import slowstart
 from slowstart import figure_style, plots
 from slowstart.figures import tradeoff
-from slowstart.report import artifacts
+from slowstart.figures.runs import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def evolution() -> Figure:
         )
         for name in names()[: plots.columns_on_a_page()]
     ]
-    return plots.evolution(artifacts.facts(scenarios[0].resolved["path"]), columns, names())
+    return plots.evolution(facts(scenarios[0].resolved["path"]), columns, names())
 
 
 def by_size() -> pl.DataFrame:
@@ -109,7 +109,7 @@ def texts(figure: Figure) -> list[tuple[Text, Bbox]]:
         for axis in (axes.xaxis, axes.yaxis)
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
         for label in (tick.label1, tick.label2)
-        if not _is_drawn(axes, axis.axis_name, tick.get_loc())
+        if not axes.axison or not _is_drawn(axes, axis.axis_name, tick.get_loc())
     }
     for text in figure.findobj(Text):
         assert isinstance(text, Text)

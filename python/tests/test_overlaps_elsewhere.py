@@ -49,24 +49,26 @@ def epochs() -> Figure:
     return exchanges.response_cdfs(rows)
 
 
-def queues() -> Figure:
+def queue_table() -> pl.DataFrame:
     rows = [
         {"path": "dumbbell", "run": 0, "link": link, "percent": percent,
          "queue_packets": percent * (1 + place)}
         for place, link in enumerate(("bottleneck", "reverse of the bottleneck"))
         for percent in range(101)
     ]  # fmt: skip
-    return exchanges.queues(pl.DataFrame(rows))
+    return pl.DataFrame(rows)
 
 
-def network() -> Figure:
+def network_runs() -> pl.DataFrame:
     columns = {name: [1.0 * run for run in range(1, 7)] for name, *_ in networks._MEASURES}
     groups = ["cubic+search"] * 3 + ["cubic+hystart++"] * 3
-    return networks.totals(pl.DataFrame({"flows": groups, **columns}))
+    return pl.DataFrame({"flows": groups, **columns})
 
 
 WORKED: dict[str, Callable[[], Figure]] = {
-    "responses": responses, "epochs": epochs, "queues": queues, "network": network,
+    "responses": responses, "epochs": epochs,
+    "queues": lambda: exchanges.queues(queue_table()),
+    "network": lambda: networks.totals(network_runs()),
 }  # fmt: skip
 
 

@@ -34,6 +34,20 @@ def test_the_conda_recipe_has_the_version_and_the_libraries() -> None:
     assert RECIPE.count(f"- {maturin[1]} {maturin[2]}\n") == 2
 
 
+def test_the_conda_recipe_has_a_c_library_for_each_system() -> None:
+    assert 'stdlib("c")' in RECIPE
+    pins = (HOME / "packaging" / "conda" / "variants.yaml").read_text(encoding="utf-8")
+    named = pins.partition("c_stdlib:\n")[2].partition("c_stdlib_version:")[0]
+    assert re.findall(r"- if: (\w+)", named) == ["linux", "osx", "win"]
+
+
+def test_the_container_has_the_wheel_of_today() -> None:
+    text = (HOME / "Containerfile").read_text(encoding="utf-8")
+    # A build keeps a step whose mounted files have changed; it repeats one that copies them.
+    assert "COPY dist /dist\n" in text
+    assert "--mount" not in text
+
+
 def test_actions_are_pinned_by_commit() -> None:
     files = sorted((HOME / ".github" / "workflows").glob("*.yml"))
     uses = [line for file in files for line in re.findall(r"uses: (.*)", file.read_text("utf-8"))]

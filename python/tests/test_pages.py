@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import CHROMIUM, widths
+from test_figures import run_study
+from test_overlaps_elsewhere import CAPTURE
+from test_overlaps_every import Scores
 
+from slowstart.evaluation import page as scorecard
+from slowstart.evaluation import scores, table
 from slowstart.report.page import render, with_contents
 
 if TYPE_CHECKING:
@@ -43,6 +48,33 @@ def test_a_sweep_of_long_values_fits_both_screens(tmp_path: Path) -> None:
         rows=[["1.23 [1.2, 1.3]"] * 9], more=False, text="x" * 300,
     )  # fmt: skip
     page.write_text(made, encoding="utf-8")
+    assert_fits(page, tmp_path)
+
+
+@needs_browser
+def test_a_study_fits_both_screens(tmp_path: Path) -> None:
+    (tmp_path / "study").mkdir()
+    run_study(tmp_path / "study", tmp_path / "out")
+    assert_fits(tmp_path / "out" / "report.html", tmp_path)
+
+
+@needs_browser
+def test_a_scorecard_fits_both_screens(tmp_path: Path) -> None:
+    known = table.read()
+    names = ["cubic+search:threshold=30,exit=drain", "cubic+hystart", "reno", "bbr"]
+    rows = [row for each in known.criteria for row in each.rows]
+    reader: Any = Scores()
+    values = {row: {name: reader.value(row, name) for name in names} for row in rows}
+    card = scores.Card(known, names[0], tuple(names[1:]), True, values)
+    text = scorecard.write(tmp_path, card, reader, "slowstart evaluate x --quick", None)
+    (tmp_path / "scorecard.html").write_text(text, encoding="utf-8")
+    assert_fits(tmp_path / "scorecard.html", tmp_path)
+
+
+@needs_browser
+def test_the_page_of_a_capture_fits_both_screens(command: Command, tmp_path: Path) -> None:
+    assert command("analyze", str(CAPTURE), "-o", str(tmp_path / "out")).returncode == 0
+    (page,) = (tmp_path / "out").glob("*.html")
     assert_fits(page, tmp_path)
 
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import inspect
 import json
 import re
 import struct
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
+import slowstart
 from slowstart import InputError, figure_style, labels, plots
 from slowstart.figures import canvas
 from slowstart.figures import theme as figure_theme
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Command
-    from matplotlib.figure import Figure
 
 
 def _flows() -> pl.DataFrame:
@@ -240,6 +241,52 @@ def test_plot_draws_what_it_is_asked_for(command: Command, path_file: Path) -> N
         assert done.returncode == 2
         assert done.stderr == f"slowstart: {option} {word}: the result has {known}\n"
     assert not (path_file.parent / "none").exists()
+
+
+def test_classes_keep_their_names() -> None:
+    assert labels.shortened(["cubic+__main__:Cautious:percent=5", "__main__:Rise+hystart"]) == {
+        "cubic+__main__:Cautious:percent=5": "cubic+Cautious:percent=5",
+        "__main__:Rise+hystart": "Rise+hystart",
+    }
+    long = "mine:Cautious:percent=5+search:version=4.0"
+    assert labels.shortened([long]) == {long: "mine:Cautious+search"}
+
+
+def test_a_class_of_a_notebook_stands_in_the_legend() -> None:
+    flows = pl.DataFrame(
+        {
+            "name": ["__main__:Rise+hystart"] * 2,
+            "path": ["wired"] * 2,
+            "run": [0, 1],
+            "fct_s": [1.0, 2.0],
+            "goodput_bps": [1e6, 2e6],
+            "segments_sent": [10, 10],
+            "segments_retransmitted": [0, 1],
+        }
+    )
+    figure = plots.distributions(flows, ["__main__:Rise+hystart"])
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Rise+hystart"]
+
+
+def test_the_functions_of_the_guide_return_matplotlib_figures() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "python.md").read_text()
+    named = re.findall(r"^\| `plots\.(\w+)`", guide, re.MULTILINE)
+    assert len(named) >= 6
+    for name in named:
+        assert inspect.signature(getattr(plots, name)).return_annotation == "Figure", name
+    assert isinstance(plots.new_figure(3, 2), Figure)
+    sweep = slowstart.sweep(
+        {
+            "scenario": {
+                "path": {"rtt": "20 ms", "buffer": "1 bdp"},
+                "flow": [{"algorithm": "cubic", "size": "100 kB"}],
+            },
+            "grid": {"path.rate": ["10 Mbit/s", "20 Mbit/s", "50 Mbit/s"]},
+        }
+    )
+    assert sweep.figures()
+    assert all(isinstance(each, Figure) for each in sweep.figures().values())
 
 
 def test_long_names_are_shortened() -> None:

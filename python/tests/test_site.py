@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +43,27 @@ def test_links_lead_to_pages_that_exist(modules: Any, tmp_path: Path, repository
             place = page.parent / target.partition("#")[0]
             assert place.is_file() or place.name == "slowstart.wasm", f"{page}: {target}"
     assert (outside > 100) == bool(repository)
+
+
+def test_the_menu_has_the_words_of_each_page(modules: Any, tmp_path: Path) -> None:
+    build, _ = modules
+    build.build(tmp_path / "docs", "")
+    settings = json.loads((tmp_path / "mkdocs.yml").read_text())
+    assert not any(Path(settings[each]).is_absolute() for each in ("docs_dir", "site_dir"))
+    named = dict(_named(settings["nav"]))
+    assert named["hystart++"] == "reference/algorithms/hystart++.md"
+    for title, target in named.items():
+        if target.startswith(("reference/", "design/")):
+            assert f"\n# {title}\n" in "\n" + (ROOT / "docs" / target).read_text().replace("`", "")
+
+
+def _named(menu: list[Any]) -> Iterator[tuple[str, str]]:
+    for entry in menu:
+        for title, below in entry.items() if isinstance(entry, dict) else ():
+            if isinstance(below, str):
+                yield title, below
+            else:
+                yield from _named(below)
 
 
 def test_each_figure_of_an_algorithm_is_in_the_gallery(modules: Any) -> None:

@@ -254,6 +254,7 @@ def test_number_formatting() -> None:
     assert Expected(1, 3, 2).words("s") == "2 ± 1 s"
     assert Expected(1, 3).words("s") == "1 to 3 s"
     assert Expected(None, 3).words("") == "at most 3"
+    assert Expected(None, -1).words("packets") == "less by at least 1 packets"
     assert set(estimates.STATISTICS) >= {"median", "mean", "share"}
 
 

@@ -21,6 +21,7 @@ use name::Name;
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::foreign::{ForeignAvoidance, ForeignControl, ForeignStartup};
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::parts::hooks::forward;
 use crate::parts::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};

@@ -40,6 +40,7 @@ mod parts;
 mod signal;
 
 pub mod avoidance;
+pub mod foreign;
 pub mod monolithic;
 pub mod options;
 pub mod rate_sample;

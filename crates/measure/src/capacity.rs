@@ -284,13 +284,8 @@ mod tests {
 
     #[test]
     fn intervals_are_found_with_and_without_a_division() {
-        let mut state = 1_u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut generator = testing::random::Random::new(1);
+        let mut random = |below: u64| generator.below(below);
         for _ in 0..100 {
             let (mut quick, mut divided) =
                 (ThroughputMedian::default(), ThroughputMedian::default());

@@ -471,13 +471,8 @@ fn tiny_grants_deliver_every_packet() {
 /// frame.
 #[test]
 fn calls_in_between_change_nothing() {
-    let mut state = 7_u64;
-    let mut random = move |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) % below
-    };
+    let mut generator = testing::random::Random::new(7);
+    let mut random = |below: u64| generator.below(below);
     for round in 0..60 {
         let config = DamaConfig {
             cra: Rate::from_bits_per_sec([0, 16_000, 32_000, 500_000][round % 4]),

@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use simulator::RunOptions;
 
 use crate::attend::attend;
+use crate::classes;
 use crate::errors;
 use crate::quic::{Job, On};
 use crate::results::Result as Results;
 use crate::scenarios::{Scenario, runs_of};
-use crate::startups;
 
 /// Executes every run of every scenario without the interpreter lock. `progress` is called with
 /// `(done, total)`. Any exception, such as `KeyboardInterrupt`, stops the runs.
@@ -35,7 +35,7 @@ pub fn run_batch(
         .collect();
 
     let threads = threads_of(&scenarios, threads, jobs.len())?;
-    startups::forget_failures();
+    classes::forget_failures();
     let options = RunOptions {
         traces,
         ..RunOptions::default()
@@ -43,7 +43,7 @@ pub fn run_batch(
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
     let report = || {
-        startups::failure()?;
+        classes::failure()?;
         match &progress {
             Some(progress) => progress
                 .call1((done.load(Ordering::Relaxed), jobs.len()))
@@ -60,7 +60,7 @@ pub fn run_batch(
         })
     })?
     .map_err(errors::run)?;
-    startups::failure()?;
+    classes::failure()?;
     Ok(Results::new(scenarios, counts, outputs))
 }
 

@@ -7,6 +7,7 @@
 mod analysis;
 mod attend;
 mod batch;
+mod classes;
 mod conformance;
 mod documents;
 mod exit_reasons;
@@ -24,7 +25,6 @@ mod packetdrill;
 mod quic;
 mod results;
 mod scenarios;
-mod startups;
 mod stream;
 #[cfg(target_os = "linux")]
 mod vm;
@@ -74,6 +74,8 @@ mod _native {
     #[pymodule_export]
     use super::batch::run_batch;
     #[pymodule_export]
+    use super::classes::{Ack, Congestion, Sent, View};
+    #[pymodule_export]
     use super::conformance::run_vector;
     #[pymodule_export]
     use super::documents::{parse_toml, read_text};
@@ -95,18 +97,16 @@ mod _native {
     #[pymodule_export]
     use super::scenarios::Scenario;
     #[pymodule_export]
-    use super::startups::{Ack, Sent, View};
-    #[pymodule_export]
     use super::stream::run_to_files;
     #[pymodule_export]
     use super::vm::{check_vm, run_vm};
     #[pymodule_export]
     use super::{algorithms, median_interval, paths, version};
 
-    /// Files can name start-ups written in Python.
+    /// Files can name algorithms written in Python.
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) {
-        scenario::find_algorithms(super::startups::find);
+        scenario::find_algorithms(super::classes::find);
     }
 }
 

@@ -11,7 +11,7 @@ use units::{Bytes, Duration};
 use crate::attend::attend;
 use crate::results::Table;
 use crate::scenarios::Scenario;
-use crate::{errors, startups};
+use crate::{classes, errors};
 
 /// Interval between probes during background traffic, as a multiple of a full packet's service
 /// time. At one in a hundred packets, probes hardly change what they measure.
@@ -37,7 +37,7 @@ pub fn probing(
         ack_policy: scenario::AckPolicy::EverySegment,
         ..CompareOptions::default()
     };
-    let algorithm = startups::parse(py, "cubic")?;
+    let algorithm = classes::parse(py, "cubic")?;
     let mut made = scenario::Scenario::compare(&path, &[algorithm], &options)
         .map_err(errors::input)?
         .remove(0);

@@ -12,9 +12,9 @@ use pyo3::types::PyDict;
 use scenario::{Autotuning, CompareOptions, ExactScenario, PathModel};
 use units::Duration;
 
+use crate::classes;
 use crate::errors::input;
 use crate::quic::On;
-use crate::startups;
 
 /// A resolved, immutable scenario, and the stack in virtual time that runs it.
 #[pyclass(frozen, module = "slowstart")]
@@ -230,7 +230,7 @@ impl Scenario {
         let options = options(size, duration, stagger, others)?;
         let algorithms = algorithms
             .iter()
-            .map(|algorithm| startups::parse(py, algorithm))
+            .map(|algorithm| classes::parse(py, algorithm))
             .collect::<PyResult<Vec<_>>>()?;
         let path = PathModel::resolve(path).map_err(input)?;
         scenario::Scenario::compare(&path, &algorithms, &options)
@@ -285,7 +285,7 @@ impl Scenario {
         let mut changed = (*self.inner).clone();
         for flow in &mut changed.flows {
             if let Some(algorithm) = algorithms.get(&flow.name) {
-                flow.algorithm = startups::parse(py, algorithm)?.into();
+                flow.algorithm = classes::parse(py, algorithm)?.into();
             }
         }
         Ok(self.changed(changed))

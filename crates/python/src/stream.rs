@@ -24,7 +24,7 @@ use crate::batch::{jobs_of, stacks_of, threads_of};
 use crate::quic::{Job, On};
 use crate::results::{Table, scenarios_json};
 use crate::scenarios::{Scenario, runs_of};
-use crate::{VERSION, errors, startups};
+use crate::{VERSION, classes, errors};
 
 /// Flows in a part, and the least number of runs in it: enough to keep all cores busy.
 const PART_FLOWS: usize = 4096;
@@ -91,11 +91,11 @@ pub fn run_to_files(
     options.read(true).write(true).create_new(true);
     let tally = Tally::with_file(options.open(scratch).map_err(errors::run)?);
 
-    startups::forget_failures();
+    classes::forget_failures();
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
     let report = || {
-        startups::failure()?;
+        classes::failure()?;
         match &progress {
             Some(progress) => progress
                 .call1((done.load(Ordering::Relaxed), total))
@@ -123,7 +123,7 @@ pub fn run_to_files(
         })
     })?
     .map_err(errors::run)?;
-    startups::failure()?;
+    classes::failure()?;
     let json = serde_json::to_string(&overview).map_err(errors::run)?;
     Ok((Table::new(tables::summary(&overview.summary))?, json))
 }

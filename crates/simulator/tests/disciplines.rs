@@ -204,13 +204,8 @@ fn a_discipline_that_never_acts_changes_no_preset() {
                     ..plain.clone()
                 };
                 let mut link: Link<u64> = Link::new(&config, Streams::new(3).stream(&plain.name));
-                let mut state = 11_u64;
-                let mut random = move |below: u64| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
-                    (state >> 33) % below
-                };
+                let mut generator = testing::random::Random::new(11);
+                let mut random = |below: u64| generator.below(below);
                 let (mut now, mut out) = (Instant::ZERO, Vec::new());
                 for number in 0..8_000 {
                     // Bursts, trains and pauses.

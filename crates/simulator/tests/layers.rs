@@ -123,7 +123,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     // Only for tests, so no crate may use it.
-    ("testing", &["congestion"]),
+    ("testing", &["congestion", "units"]),
     (
         "benches",
         &[

@@ -12,9 +12,7 @@ use std::collections::VecDeque;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{
-    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
-};
+use tcp::{Autotuning, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate, Transmission};
 
 fn main() {
@@ -48,33 +46,11 @@ fn main() {
             .wrapping_add(1);
         (state >> 33) % 100_000 < per_100_000
     };
-    let mut sender = Sender::new(SenderConfig {
-        algorithm,
-        smss: 1448,
-        initial_window: 10,
-        pacing: false,
-        tso_segments: 45,
-        restart_after_idle: true,
-        rto_min: Duration::from_millis(200),
-        ecn: false,
-        sack: true,
-        impatient: false,
-        small_queue: None,
-        loss_detection: LossDetection::default(),
-        byte_counting: true,
-        seed: 1,
-        tick: Tick::NONE,
-    });
+    let mut sender = Sender::new(SenderConfig::linux(algorithm, 1448));
     let mut receiver = Receiver::new(ReceiverConfig {
-        receive_buffer: Bytes::new(1 << 30),
         initial_window: Bytes::new(1 << 30),
-        mss: 1448,
-        merged: 1448,
-        truesize: 0,
         autotuning: Autotuning::Off,
-        ack_policy: AckPolicy::Delayed,
-        sack: true,
-        tick: Tick::NONE,
+        ..ReceiverConfig::linux(Bytes::new(1 << 30), 1448)
     });
     let mut now = Instant::ZERO;
     let mut data: VecDeque<(Instant, DataSegment)> = VecDeque::new();

@@ -46,6 +46,31 @@ pub struct SenderConfig {
     pub tick: Tick,
 }
 
+impl SenderConfig {
+    /// What Linux 6.x does by default, with segments of `smss` bytes, without pacing and without
+    /// ECN.
+    #[must_use]
+    pub fn linux(algorithm: Algorithm, smss: u32) -> Self {
+        Self {
+            algorithm,
+            smss,
+            initial_window: 10,
+            pacing: false,
+            tso_segments: 45,
+            restart_after_idle: true,
+            rto_min: Duration::from_millis(200),
+            ecn: false,
+            sack: true,
+            impatient: false,
+            small_queue: None,
+            loss_detection: LossDetection::default(),
+            byte_counting: true,
+            seed: 1,
+            tick: Tick::NONE,
+        }
+    }
+}
+
 /// How losses are detected, and how a timeout is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -118,6 +143,24 @@ pub struct ReceiverConfig {
     pub sack: bool,
     /// The tick of the receiving host.
     pub tick: Tick,
+}
+
+impl ReceiverConfig {
+    /// What Linux 6.18 does by default, with segments of `mss` bytes.
+    #[must_use]
+    pub fn linux(receive_buffer: Bytes, mss: u32) -> Self {
+        Self {
+            receive_buffer,
+            initial_window: receive_buffer.min(Bytes::new(65_535)),
+            mss,
+            merged: mss,
+            truesize: 0,
+            autotuning: Autotuning::default(),
+            ack_policy: AckPolicy::default(),
+            sack: true,
+            tick: Tick::NONE,
+        }
+    }
 }
 
 /// How the receive buffer grows with received data (dynamic right-sizing).

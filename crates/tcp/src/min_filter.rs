@@ -151,13 +151,8 @@ mod tests {
     /// Each sample goes through all steps in one of the two filters.
     #[test]
     fn a_sample_that_is_passed_over_would_have_changed_nothing() {
-        let mut state = 1_u64;
-        let mut random = move |bound: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % bound
-        };
+        let mut generator = testing::random::Random::new(1);
+        let mut random = |bound: u64| generator.below(bound);
         for window in [8_u64, 30, 1_001] {
             let mut filter = MinFilter::new(Duration::from_nanos(window));
             let mut stepwise = filter;

@@ -233,13 +233,8 @@ mod tests {
     #[test]
     fn agrees_with_a_bit_map() {
         const SIZE: u64 = 256;
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = move |bound: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) % bound
-        };
+        let mut generator = testing::random::Random::new(0x9e37_79b9_7f4a_7c15);
+        let mut next = |bound: u64| generator.below(bound);
         let mut set = RangeSet::new();
         let mut bits = [false; SIZE as usize];
         for _ in 0..20_000 {

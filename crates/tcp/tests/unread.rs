@@ -3,50 +3,25 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::collections::BTreeMap;
-
 use congestion::Algorithm;
 use proptest::prelude::*;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{
-    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
-};
+use tcp::{Autotuning, Receiver, ReceiverConfig, Sender, SenderConfig};
+use testing::random::Random;
+use testing::wire::Wire;
 use units::{Bytes, Duration, Instant};
 
 const MSS: u64 = 1448;
 
 fn sender_config(algorithm: &str) -> SenderConfig {
-    SenderConfig {
-        algorithm: Algorithm::parse(algorithm).unwrap(),
-        smss: MSS as u32,
-        initial_window: 10,
-        pacing: false,
-        tso_segments: 45,
-        restart_after_idle: true,
-        rto_min: Duration::from_millis(200),
-        ecn: false,
-        sack: true,
-        impatient: false,
-        small_queue: None,
-        loss_detection: LossDetection::default(),
-        byte_counting: true,
-        seed: 1,
-        tick: Tick::NONE,
-    }
+    SenderConfig::linux(Algorithm::parse(algorithm).unwrap(), MSS as u32)
 }
 
 /// A receive buffer of fixed size.
 fn receiver_config(buffer: u64, autotuning: Autotuning) -> ReceiverConfig {
     ReceiverConfig {
-        receive_buffer: Bytes::new(buffer),
-        initial_window: Bytes::new(buffer.min(65_535)),
-        mss: MSS as u32,
-        merged: MSS as u32,
-        truesize: 0,
         autotuning,
-        ack_policy: AckPolicy::Delayed,
-        sack: true,
-        tick: Tick::NONE,
+        ..ReceiverConfig::linux(Bytes::new(buffer), MSS as u32)
     }
 }
 
@@ -182,11 +157,10 @@ struct Path {
     receiver: Receiver,
     now: Instant,
     delay: Duration,
-    random: u64,
+    random: Random,
     /// In thousandths.
     loss: u64,
-    packets: BTreeMap<(Instant, u64), (Option<DataSegment>, Option<AckSegment>)>,
-    order: u64,
+    packets: Wire<(Option<DataSegment>, Option<AckSegment>)>,
     reads_at: Instant,
     /// The most that a read takes, and the longest time between reads.
     most: u64,
@@ -200,19 +174,9 @@ struct Path {
 }
 
 impl Path {
-    fn draw(&mut self, bound: u64) -> u64 {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) % bound.max(1)
-    }
-
     fn put(&mut self, packet: (Option<DataSegment>, Option<AckSegment>)) {
-        if self.draw(1_000) >= self.loss {
-            self.order += 1;
-            self.packets
-                .insert((self.now + self.delay, self.order), packet);
+        if self.random.below(1_000) >= self.loss {
+            self.packets.send(self.now + self.delay, packet);
         }
     }
 
@@ -246,7 +210,7 @@ impl Path {
         let next = [
             self.sender.poll_timeout(),
             self.receiver.poll_timeout(),
-            self.packets.keys().next().map(|key| key.0),
+            self.packets.due(),
             Some(self.reads_at).filter(|_| self.receiver.finished_at().is_none()),
         ];
         let Some(next) = next.into_iter().flatten().min() else {
@@ -254,17 +218,17 @@ impl Path {
         };
         self.now = self.now.max(next);
         let now = self.now;
-        if self.packets.keys().next().is_some_and(|key| key.0 <= now) {
-            match self.packets.pop_first().unwrap().1 {
+        if let Some(packet) = self.packets.receive(now) {
+            match packet {
                 (Some(data), _) => self.receiver.handle_data(now, &data, false),
                 (_, Some(ack)) => self.sender.handle_ack(now, &ack),
                 _ => {}
             }
         } else {
             if self.reads_at <= now {
-                let bytes = 1 + self.draw(self.most);
+                let bytes = 1 + self.random.below(self.most);
                 self.receiver.read(now, bytes);
-                let pause = self.draw(self.pause.as_micros()) + 100;
+                let pause = self.random.below(self.pause.as_micros()) + 100;
                 self.reads_at = now + Duration::from_micros(pause);
             }
             self.sender.handle_timeout(now);
@@ -288,10 +252,9 @@ fn path(config: SenderConfig, receiver: ReceiverConfig) -> Path {
         receiver,
         now: Instant::ZERO,
         delay: Duration::from_millis(50),
-        random: 1,
+        random: Random::new(1),
         loss: 0,
-        packets: BTreeMap::new(),
-        order: 0,
+        packets: Wire::default(),
         reads_at: Instant::ZERO,
         most: u64::MAX,
         pause: Duration::ZERO,
@@ -362,7 +325,7 @@ proptest! {
     ) {
         let config = SenderConfig { pacing, sack, ..sender_config(algorithm) };
         let mut path = path(config, ReceiverConfig { sack, ..receiver_config(buffer, autotuning) });
-        path.random = random;
+        path.random = Random::new(random);
         path.loss = loss;
         path.reads_at = ms(first_read);
         (path.most, path.pause) = (reader.0, Duration::from_micros(reader.1));

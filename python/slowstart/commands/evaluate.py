@@ -67,7 +67,7 @@ def evaluate(
         str | None,
         typer.Argument(metavar="ALGORITHM", show_default=False,
                        help="avoidance+startup[:option=value,...], a monolithic congestion "
-                       "control, or avoidance+module:Class."),
+                       "control, or one with a Python class (docs/guides/python.md)."),
     ] = None,
     against: Annotated[
         list[str] | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +20,9 @@ from slowstart.commands.figure_options import (  # noqa: TC001 (Typer reads them
 )
 from slowstart.errors import InputError
 from slowstart.extras import need_report
+from slowstart.report.kinds import NAMES
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   slowstart compare geo lte -a cubic+search -a cubic+hystart -o result --traces
   slowstart plot result evolution --format pdf --width 7in
@@ -29,8 +31,7 @@ Examples:
   slowstart plot result evolution --paths geo --algorithms cubic+search --height 6in
 
 \b
-Figures: evolution, completion, distributions, exit-shares, exit-cost,
-throughput-delay, network, rate-changes, response-times, response-distributions, queues.
+Figures: {textwrap.fill(", ".join(NAMES), 80, initial_indent=" " * 9).strip()}.
 "evolution" and "rate-changes" need a result that was made with --traces.
 """
 

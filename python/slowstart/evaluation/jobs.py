@@ -49,7 +49,7 @@ _LEAST_SETTLED_S = 1.0
 
 @dataclass(frozen=True)
 class _Job(Job):
-    """Runs of a start-up that may be written in Python."""
+    """Runs of an algorithm that may be written in Python."""
 
     source: str | None = None
     """A hash of its file: runs of an earlier version of the file are not used."""
@@ -102,8 +102,9 @@ def canonical(algorithms: Iterable[str]) -> dict[str, str]:
 
 @lru_cache
 def _source(algorithm: str) -> str | None:
-    """A hash of the file of a start-up written in Python, which its name does not identify."""
-    for part in algorithm.split("+")[1:]:
+    """A hash of the files of parts written in Python, which their names do not identify."""
+    texts = b""
+    for part in algorithm.split("+"):
         module, colon, _ = part.partition(":")
         if not colon or not module.replace(".", "").replace("_", "").isalnum():
             continue
@@ -116,8 +117,8 @@ def _source(algorithm: str) -> str | None:
         finally:
             sys.path.remove(here)
         if found is not None and found.origin and Path(found.origin).is_file():
-            return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()[:16]
-    return None
+            texts += Path(found.origin).read_bytes()
+    return hashlib.sha256(texts).hexdigest()[:16] if texts else None
 
 
 def cells(

@@ -97,6 +97,7 @@ def _value(value: Value) -> dict[str, Any]:
         "count": value.count,
         "of": value.of,
         "censored": value.censored,
+        "at": value.at,
     }
 
 

@@ -38,6 +38,8 @@ class Value:
     of: int
     censored: int = 0
     """How many of them count as at least the limit of the row."""
+    at: str | None = None
+    """The point of the scenario with this value, where the row asks for the worst."""
 
 
 @dataclass(frozen=True)
@@ -193,34 +195,53 @@ class Reader:
     def _axes(self, setup: str) -> set[str]:
         return {axis for _, cell in self._by_setup.get(setup, ()) for axis in cell.labels}
 
+    def _worst(self, row: Row, algorithm: str, found: pl.DataFrame) -> Value:
+        """The value at the point where it is worst; of several, at the first."""
+        by_point: dict[str, Value] = {}
+        for labels in self._selected(row.setup, algorithm, row.select).values():
+            each = found.filter(pl.col("point") == _point(labels, None))
+            value = _number(replace(row, over="mean"), each)
+            if value is not None:
+                by_point[", ".join(str(label) for label in labels.values())] = value
+        pick = min if row.better == "higher" else max
+        at = pick(by_point, key=lambda point: by_point[point].value)
+        return replace(by_point[at], at=at)
+
     def value(self, row: Row, algorithm: str) -> Value | None:
         """The value of a row for an algorithm, if any run has one."""
         found = self.rows(row, algorithm)
-        there = found.drop_nulls("value")
-        if there.is_empty():
-            return None
-        censored = int(found["censored"].sum()) if "censored" in found.columns else 0
-        if row.over == "share":
-            frame = there.with_columns(job=pl.col("point"), value=pl.col("value") > 0)
-            made = estimate(frame, "share")
-            scale = 100.0
-        else:
-            by_run = there.group_by("run", maintain_order=True).agg(_over(row.over).alias("value"))
-            made = estimate(by_run.with_columns(job=pl.lit(0)), "median")
-            scale = 1.0
-        if made is None:
-            return None
-        low, high = made.low, made.high
-        return Value(
-            value=scale * made.value,
-            low=None if low is None else scale * low,
-            high=None if high is None else scale * high,
-            confidence=made.confidence,
-            runs=there["run"].n_unique(),
-            count=len(there),
-            of=len(found),
-            censored=censored,
-        )
+        if row.over == "worst" and not found.drop_nulls("value").is_empty():
+            return self._worst(row, algorithm, found)
+        return _number(row, found)
+
+
+def _number(row: Row, found: pl.DataFrame) -> Value | None:
+    """The value of a row, if any run has one; ``found`` has the columns of :meth:`Reader.rows`."""
+    there = found.drop_nulls("value")
+    if there.is_empty():
+        return None
+    censored = int(found["censored"].sum()) if "censored" in found.columns else 0
+    if row.over == "share":
+        frame = there.with_columns(job=pl.col("point"), value=pl.col("value") > 0)
+        made = estimate(frame, "share")
+        scale = 100.0
+    else:
+        by_run = there.group_by("run", maintain_order=True).agg(_over(row.over).alias("value"))
+        made = estimate(by_run.with_columns(job=pl.lit(0)), "median")
+        scale = 1.0
+    if made is None:
+        return None
+    low, high = made.low, made.high
+    return Value(
+        value=scale * made.value,
+        low=None if low is None else scale * low,
+        high=None if high is None else scale * high,
+        confidence=made.confidence,
+        runs=there["run"].n_unique(),
+        count=len(there),
+        of=len(found),
+        censored=censored,
+    )
 
 
 def _point(labels: Mapping[str, Any], axes: set[str] | None) -> str:

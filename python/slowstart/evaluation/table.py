@@ -25,7 +25,7 @@ ASKING = tuple(each["name"] for each in algorithms() if "routers" in each["needs
 ORACLE, REFERENCE = "oracle", "cubic+oracle"
 """An ideal exit before the algorithm's own avoidance, and the same reference for all algorithms."""
 STRENGTHS = ("MUST", "SHOULD", "should", "named", "start-up")
-OVERS = ("mean", "gmean", "median", "p95", "min", "max", "sum", "share", "jain")
+OVERS = ("mean", "gmean", "median", "p95", "min", "max", "sum", "share", "jain", "worst")
 RELATIONS = ("difference", "ratio", "harm", "starved")
 KINDS = ("points", "lines", "grid")
 

@@ -42,12 +42,12 @@ def _plain(value: float, unit: str) -> str:
 
 
 def shown(value: Value, row: Row) -> str:
-    """A value; with the number of flows behind it if some have none or only a bound."""
+    """A value, with the flows behind it if some have none or only a bound, and with its point."""
     bound = value.censored and row.limit is not None and value.value >= row.limit
     text = ("> " if bound else "") + amount(value.value, row)
     if value.count < value.of:
         text += f" ({value.count} of {value.of})"
-    return text
+    return text if value.at is None else f"{text} ({value.at})"
 
 
 def interval(value: Value, row: Row) -> str:

@@ -12,7 +12,7 @@ from slowstart import stats
 from slowstart.fidelity.judge import MEDIAN_BOUND, P95_BOUND
 from slowstart.fidelity.quantities import QUANTITIES
 from slowstart.figures import colors
-from slowstart.plots import PLAIN, finish, new_figure, plural, styled
+from slowstart.plots import PLAIN, finish, legend, new_figure, plural, styled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ def distributions(differences: Sequence[Difference], name: str) -> Figure:
             Line2D([], [], color="#777777", linestyle="--", label="3 %, bound of the median"),
             Line2D([], [], color="#777777", linestyle=":", label="10 %, bound of 95 % of cases"),
         ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+        legend(figure, handles)
         runs = sorted({d.runs for d in differences})
         title = f"Error of the simulation against {name}, {_runs(runs)}"
         return finish(figure, title)
@@ -168,5 +168,5 @@ def trajectories(
             Line2D([], [], color=_SIMULATED, label="simulated"),
             Line2D([], [], color="#777777", marker="v", linestyle="", label="slow-start exit"),
         ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=3)
+        legend(figure, handles)
         return finish(figure, "Largest errors: all runs of both stacks")

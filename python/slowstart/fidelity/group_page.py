@@ -157,7 +157,7 @@ def figure(found: Sequence[Distribution], kernel: str) -> Figure:
             Line2D([], [], color=_SIMULATED, linewidth=1.6, label="simulated"),
             Line2D([], [], color=colors.ORANGE, linewidth=0.8, label="simulated, starts shifted"),
         ]
-        drawn.legend(handles=handles, loc="outside lower center", ncols=3)
+        plots.legend(drawn, handles)
         workload = found[0].workload
         starts = plots.plural(len(found[0].simulated), "start")
         return finish(drawn, f"{workload.group}: {workload.name}, {starts}")

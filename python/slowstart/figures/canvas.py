@@ -5,6 +5,7 @@ The look of :mod:`slowstart.figure_style` that holds at the time determines widt
 
 from __future__ import annotations
 
+import io
 import re
 import textwrap
 from contextlib import contextmanager
@@ -15,13 +16,12 @@ import numpy as np
 import polars as pl
 from matplotlib import patheffects
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from slowstart import figure_style
 from slowstart.figures import vector
-from slowstart.figures.layout import OnePass, fix_labels
-from slowstart.figures.stacking import StackedFigure, is_stacking
+from slowstart.figures.layout import OnePass, fix_labels, free_labels
+from slowstart.figures.stacking import PanelFigure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     Series = NDArray[np.float64]
@@ -99,11 +100,19 @@ def scaled(points: float) -> float:
     return points if size is None else points * size / _STYLE["font.size"]
 
 
+class ShownFigure(PanelFigure):
+    """A figure that a notebook shows without :mod:`matplotlib.pyplot`."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        _png(self, file, 100)
+        return file.getvalue()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches."""
     height = figure_style.current().height_in or height
-    kind = StackedFigure if is_stacking() else Figure
-    figure = kind(figsize=(width, height), layout=OnePass())
+    figure = ShownFigure(figsize=(width, height), layout=OnePass())
     FigureCanvasAgg(figure)
     return figure
 
@@ -179,12 +188,46 @@ def panels(
     return figure, axes
 
 
-def label_left(row: Sequence[Axes], text: str) -> None:
-    """Labels the y axis of those of a row of :func:`panels` at the left edge of the figure."""
-    for axes in row:
+def label_left(row: Sequence[Axes | None], text: str) -> None:
+    """Labels the y axis of those of a row of :func:`panels` that have no panel to the left."""
+    for number, axes in enumerate(row):
+        if axes is None:
+            continue
         place = axes.get_subplotspec()
-        if place is None or place.is_first_col():
+        alone = bool(number) and row[number - 1] is None
+        if place is None or place.is_first_col() or alone:
             axes.set_ylabel(text)
+            axes.tick_params(labelleft=True)
+
+
+def leave_out(figure: Figure, grid: Any, panel: tuple[int, int]) -> None:
+    """Removes one of the panels that :func:`panels` has made, and the row if it is empty then."""
+    place = grid[panel].get_subplotspec()
+    grid[panel].remove()
+    grid[panel] = None
+    if isinstance(figure, PanelFigure) and figure.grid is not None:
+        figure.grid[panel] = None
+    rows = place.get_gridspec()
+    others = (each.get_subplotspec() for each in figure.axes)
+    if any(each is not None and each.rowspan == place.rowspan for each in others):
+        return
+    ratios = list(rows.get_height_ratios() or [1] * rows.nrows)
+    gone = ratios[place.rowspan.start] / sum(ratios)
+    ratios[place.rowspan.start] = 1e-3 * sum(ratios)
+    rows.set_height_ratios(ratios)
+    height = figure.get_figheight()
+    figure.set_figheight(height - gone * (height - _AROUND))
+
+
+def note_zeros(figure: Figure, names: Sequence[str]) -> None:
+    """Notes which panels are left out because all their values are zero."""
+    if names and isinstance(figure, PanelFigure):
+        figure.note = f"Left out, because all values are zero: {', '.join(names)}."
+
+
+def note_of(figure: Figure) -> str:
+    """A sentence for the figure's caption about what is left out; empty if nothing is."""
+    return figure.note if isinstance(figure, PanelFigure) else ""
 
 
 def finish(figure: Figure, title: str) -> Figure:
@@ -194,10 +237,9 @@ def finish(figure: Figure, title: str) -> Figure:
     if figure_style.current().width_in is not None:
         size, width = 9.5, int(figure.get_figwidth() * 12.5)
     if figure_style.current().theme.title:
-        words = textwrap.wrap(title, int(width / scaled(1)))
-        figure.suptitle("\n".join(words), fontsize=scaled(size))
-    if isinstance(figure, StackedFigure):
-        figure.label_panels()
+        _write_title(figure, title, scaled(size), int(width / scaled(1)))
+    if isinstance(figure, PanelFigure):
+        figure.title = title
     if figure_style.current().width_in is not None:
         engine = figure.get_layout_engine()
         if engine is not None:
@@ -213,6 +255,33 @@ def finish(figure: Figure, title: str) -> Figure:
     figure.set_layout_engine("none")
     fix_labels(figure)
     return figure
+
+
+def _write_title(figure: Figure, title: str, size: float, letters: int) -> None:
+    """Wraps the title to about ``letters``, and to less where they are wide."""
+    canvas: Any = figure.canvas
+    for fewer in range(letters, letters // 2, -2):
+        written = figure.suptitle("\n".join(textwrap.wrap(title, fewer)), fontsize=size)
+        if written.get_window_extent(canvas.get_renderer()).width <= figure.bbox.width - 4:
+            return
+
+
+def stacked(figure: Figure) -> Figure | None:
+    """Puts the panels of a finished figure below each other, for narrow screens.
+
+    The figure is changed, so its files come first. It must have been drawn in a look without a
+    width. ``None`` if it is narrow already, or its panels are not known.
+    """
+    if not isinstance(figure, PanelFigure) or not figure.can_stack():
+        return None
+    with styled():
+        free_labels(figure)
+        figure.stack()
+        if figure.handles:
+            figure.legends[0].remove()
+            legend(figure, figure.handles)
+        figure.set_layout_engine(OnePass())
+        return finish(figure, figure.title)
 
 
 def wrapped(text: str, letters: int) -> str:
@@ -285,10 +354,11 @@ def outlined(figure: Figure) -> bytes:
         return vector.outlined(figure)
 
 
-def _png(figure: Figure, file: Path) -> None:
+def _png(figure: Figure, file: Path | io.BytesIO, dpi: int | None = None) -> None:
     with styled():
         before = figure.dpi
-        figure.set_dpi(300 if figure_style.current().width_in is not None else 150)
+        usual = 300 if figure_style.current().width_in is not None else 150
+        figure.set_dpi(dpi or usual)
         pixels: Any = FigureCanvasAgg(figure)
         pixels.print_png(file, metadata={"Software": None})
         figure.set_dpi(before)
@@ -296,6 +366,8 @@ def _png(figure: Figure, file: Path) -> None:
 
 def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """Adds a legend below the figure, in as many columns as fit, with rows of similar length."""
+    if isinstance(figure, PanelFigure):
+        figure.handles = handles
     longest = max(len(str(each.get_label())) for each in handles)
     # 13.5 characters of 8.5 points fit on an inch; a handle and its gaps take the width of eight.
     fitting = max(1, int(figure.get_figwidth() * 13.5 / scaled(1) / (longest + 8)))

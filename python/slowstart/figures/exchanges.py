@@ -17,6 +17,7 @@ from slowstart.figures.canvas import (
     label_left,
     legend,
     line_widths,
+    note_zeros,
     numbers,
     panels,
     plain_log,
@@ -135,6 +136,10 @@ def queues(table: pl.DataFrame) -> Figure:
     styles = colors.styles(links)
     widths = line_widths(len(links))
     mean = table.group_by("path", "link", "percent").agg(pl.col("queue_packets").mean())
+    full = mean.filter(pl.col("queue_packets") > 0)["path"].unique()
+    kept = [path for path in paths if path in full] or paths
+    zeros = [path for path in paths if path not in kept]
+    paths = kept
     with styled():
         figure, (row,) = panels(max(5.2, 0.8 + 3.4 * len(paths)), 4.4, 1, len(paths), sharey="all")
         for axes, path in zip(row, paths, strict=True):
@@ -151,4 +156,5 @@ def queues(table: pl.DataFrame) -> Figure:
         label_left(row, "fraction of the time")
         legend(figure, row[0].get_legend_handles_labels()[0])
         runs = plural(table["run"].n_unique(), "run")
+        note_zeros(figure, zeros)
         return finish(figure, f"Queues over time: {runs}")

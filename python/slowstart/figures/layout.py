@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib import _constrained_layout
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.transforms import blended_transform_factory
+from matplotlib.transforms import IdentityTransform, blended_transform_factory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,8 +30,11 @@ class OnePass(ConstrainedLayoutEngine):
 
     def execute(self, fig: Any) -> None:
         """Moves and resizes the panels of a figure."""
-        if any(axes.get_label() == "<colorbar>" for axes in fig.axes):
-            # A colour bar lies beside the panel of the previous pass.
+        if any(
+            axes.get_label() == "<colorbar>" or axes.get_aspect() != "auto" for axes in fig.axes
+        ):
+            # A colour bar lies beside the panel of the previous pass, and a panel of fixed aspect
+            # within the place of that pass.
             super().execute(fig)
             return
         given: Any = self.get()
@@ -76,6 +79,24 @@ def fix_labels(figure: Figure) -> None:
     for (_, side, _), group in edges.items():
         if any(axis.label.get_text() for axis in group):
             _align(figure, group, side, renderer, width)
+
+
+def free_labels(figure: Figure) -> None:
+    """Undoes :func:`fix_labels`, so that a new layout can place the labels."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            label: Any = axis.label
+            across = axis is axes.xaxis
+            x, y = label.get_position()
+            label.set_position((x, 0) if across else (0, y))
+            still = IdentityTransform()
+            label.set_transform(
+                blended_transform_factory(axes.transAxes, still)
+                if across
+                else blended_transform_factory(still, axes.transAxes)
+            )
+            free: Any = axis
+            free._autolabelpos = True
 
 
 def _column(axes: Axes) -> tuple[int, str, int]:

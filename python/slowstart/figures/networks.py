@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 import polars as pl
 from matplotlib.collections import LineCollection
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.textpath import TextPath
 
 from slowstart import plots
 from slowstart._native import network_look
 from slowstart.figures import colors
+from slowstart.figures.stacking import LINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +42,7 @@ _MEASURES = (
 # More bars would be unreadable.
 _MOST_NODES = 60
 _LINK, _NODE, _SATELLITE = "#c4c4c4", "#333333", "#8a8a8a"
+_COAST = "#9fb8c8"
 # A link that crosses this many degrees of longitude passes the edge of the map.
 _AROUND = 180.0
 
@@ -53,7 +60,8 @@ def totals(runs: pl.DataFrame) -> Figure:
     """The measures of the whole network, run by run, for each set of flows."""
     groups = _groups(runs)
     styles = colors.styles([_short(each) for each in groups])
-    shown = [each for each in _MEASURES if runs[each[0]].null_count() < len(runs)]
+    known = [each for each in _MEASURES if runs[each[0]].null_count() < len(runs)]
+    shown = [each for each in known if (runs[each[0]] != 0).any()] or known
     with plots.styled():
         made, (row,) = plots.panels(max(5.0, 0.6 + 2.3 * len(shown)), 3.6, 1, len(shown))
         for axes, (column, label, unit) in zip(row, shown, strict=True):
@@ -76,6 +84,7 @@ def totals(runs: pl.DataFrame) -> Figure:
             for each in groups
         ]
         plots.legend(made, handles)
+        plots.note_zeros(made, [each[1] for each in known if each not in shown])
         return plots.finish(made, "The network: runs and medians")
 
 
@@ -105,7 +114,11 @@ def nodes(receivers: pl.DataFrame) -> Figure:
             at = np.arange(len(order)) + (place - (len(groups) - 1) / 2) * thick
             heights = [mine.get(node, 0.0) for node in order]
             axes.bar(at, heights, thick, color=styles[_short(group)].color, label=_short(group))
-        axes.set_xticks(range(len(order)), order, rotation=90, fontsize=7)
+        inches = made.get_figwidth() - 0.8
+        every = max(1, -(-len(order) // int(inches / LINE)))  # so many labels fit
+        axes.set_xticks(
+            range(0, len(order), every), order[::every], rotation=90, fontsize=plots.scaled(7)
+        )
         axes.set_ylabel("throughput (kbit/s)")
         plots.legend(made, axes.get_legend_handles_labels()[0])
         return plots.finish(made, "Throughput of receiving nodes")
@@ -143,6 +156,18 @@ def _segments(points: Sequence[Sequence[float]], pairs: Any, around: bool) -> li
     return lines
 
 
+@cache
+def coasts() -> tuple[tuple[tuple[float, float], ...], ...]:
+    """The coast lines of the world: pieces of longitudes and latitudes in degrees."""
+    text = Path(__file__).with_name("coast.txt").read_text(encoding="utf-8")
+    pieces = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            pairs = (point.partition(",") for point in line.split())
+            pieces.append(tuple((float(x), float(y)) for x, _, y in pairs))
+    return tuple(pieces)
+
+
 def _draw_frame(axes: Axes, found: dict[str, Any], frame: dict[str, Any]) -> None:
     points = frame["points"]
     count = len(found["nodes"])
@@ -168,16 +193,12 @@ def _draw_frame(axes: Axes, found: dict[str, Any], frame: dict[str, Any]) -> Non
     axes.plot(xs[count:], ys[count:], ".", color=_SATELLITE, markersize=2.5, zorder=3)
     axes.plot(xs[:count], ys[:count], "o", color=_NODE, markersize=4.0, zorder=4)
     if globe:
+        axes.add_collection(LineCollection(coasts(), colors=_COAST, lw=0.5, zorder=0.5))
         axes.set_xlim(-180, 180)
         axes.set_ylim(-90, 90)
         axes.set_xticks(range(-180, 181, 90))
         axes.set_yticks(range(-90, 91, 45))
-        for name, (x, y) in zip(found["nodes"], points, strict=False):
-            axes.annotate(name, (x, y), (3, 3), textcoords="offset points", fontsize=6.5, zorder=5)
     else:
-        numbered = [name.removeprefix("node ") for name in found["nodes"]]
-        for name, (x, y) in zip(numbered, points, strict=False):
-            axes.annotate(name, (x, y), (3, 3), textcoords="offset points", fontsize=6, zorder=5)
         axes.set_aspect("equal")
         if found["area_m"] is not None:
             width, height = found["area_m"]
@@ -209,13 +230,67 @@ def figure(found: dict[str, Any], title: str) -> Figure:
         for place, frame in enumerate(frames):
             axes = made.add_subplot(grid[place // across, place % across])
             _draw_frame(axes, found, frame)
-            if not globe and place % across == 0:
-                axes.set_ylabel("m")
+            east, north = ("longitude (°)", "latitude (°)") if globe else ("x (m)", "y (m)")
+            if place % across == 0:
+                axes.set_ylabel(north)
+            if place + across >= len(frames):
+                axes.set_xlabel(east)
         if over_time:
             _draw_series(made.add_subplot(grid[-1, :]), found, globe)
         if drawn:
             plots.legend(made, _routes(found))
-        return plots.finish(made, title)
+        plots.finish(made, title)
+        for axes, frame in zip(made.axes, frames, strict=False):
+            name_nodes(axes, frame["points"], found["nodes"], 6.5 if globe else 6.0)
+        return made
+
+
+# Places of a label around its point, in points to the right and up.
+_BESIDE = [(3, 3), (-3, 3), (3, -3), (-3, -3), (0, 5), (0, -5), (5, 0), (-5, 0)]
+_PLACES = [(far * x, far * y) for far in (1, 2, 3) for x, y in _BESIDE]
+_ALIGNED = {-1: ("right", "top"), 0: ("center", "center"), 1: ("left", "bottom")}
+
+
+def name_nodes(
+    axes: Axes, points: Sequence[Sequence[float]], names: Sequence[str], size: float
+) -> None:
+    """Writes the names of the first nodes beside them, where no other name or node is.
+
+    The layout of the figure must be fixed.
+    """
+    made: Any = axes.figure
+    scale = made.dpi / 72
+    at = axes.transData.transform(np.asarray(points, dtype=float)) / scale
+    # Left, bottom, right and top of what may not be covered: nodes at first.
+    taken = [(x - 2, y - 2, x + 2, y + 2) for x, y in at[: len(names)]]
+    font = FontProperties(family=mpl.rcParams["font.family"], size=size)
+    for place, name in enumerate(names):
+        text = name.removeprefix("node ")
+        width = TextPath((0, 0), text, size=size, prop=font).get_extents().width
+        tried = []
+        for right, up in _PLACES:
+            x, y = at[place][0] + right, at[place][1] + up
+            left = x - width * (1 - np.sign(right)) / 2
+            bottom = y - size * (1 - np.sign(up)) / 2
+            box = (left, bottom, left + width, bottom + size)
+            others = (each for number, each in enumerate(taken) if number != place)
+            tried.append((sum(_overlap(box, each) for each in others), box, (right, up)))
+            if tried[-1][0] == 0:
+                break
+        _, box, (right, up) = min(tried, key=lambda each: each[0])
+        taken.append(box)
+        across, along = _ALIGNED[int(np.sign(right))][0], _ALIGNED[int(np.sign(up))][1]
+        axes.annotate(
+            text, (points[place][0], points[place][1]), (right, up), ha=across, va=along,
+            textcoords="offset points", fontsize=size, zorder=5,
+        )  # fmt: skip
+
+
+def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """The area that two boxes share."""
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    up = min(one[3], other[3]) - max(one[1], other[1])
+    return max(0.0, across) * max(0.0, up)
 
 
 def _draw_series(axes: Axes, found: dict[str, Any], globe: bool) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 
 from slowstart.figures import colors
 from slowstart.figures.canvas import finish, legend, line_widths, new_figure, styled
+from slowstart.labels import displayed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +68,8 @@ def _rates(
         edges = np.arange(begin, min(times[-1], time[-1]) + bin_s / 100, bin_s)
         until = np.interp(edges, time, total)
         axes.plot(edges[1:], np.diff(until) * 8 / bin_s / 1e6, color=styles[name].color,
-                  linestyle=styles[name].dashes, linewidth=width, label=name)  # fmt: skip
+                  linestyle=styles[name].dashes, linewidth=width,
+                  label=displayed(name))  # fmt: skip
     axes.set_xlim(begin, times[-1])
     axes.set_ylim(0, 1.1 * max(rates))
     axes.set_xlabel("time (s)")

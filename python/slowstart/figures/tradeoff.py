@@ -24,6 +24,7 @@ from slowstart.figures.canvas import (
     styled,
     widen,
 )
+from slowstart.labels import displayed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,14 @@ def throughput_delay(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
             axes.set_xlabel("95th percentile of RTT (ms)")
         label_left(grid, "goodput (Mbit/s)")
         handles = [
-            Line2D([], [], color=styles[name].color, marker=marks[name], linestyle="", label=name)
+            Line2D(
+                [],
+                [],
+                color=styles[name].color,
+                marker=marks[name],
+                linestyle="",
+                label=displayed(name),
+            )
             for name in names
         ]
         legend(figure, handles)

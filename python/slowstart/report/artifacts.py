@@ -14,7 +14,7 @@ from slowstart._version import __version__
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures import tradeoff
-from slowstart.figures.stacking import stacking
+from slowstart.figures.runs import facts
 from slowstart.planning import MOST_AT_A_SIZE, transferred
 from slowstart.report import exits, pairs, tables
 from slowstart.report import page as report
@@ -31,25 +31,6 @@ if TYPE_CHECKING:
     from slowstart.planning import Plan, Runs
 
 BY_SIZE = "completion_by_size.csv"
-# Payload of a full segment with TCP timestamps, and size of its IP packet, in bytes.
-_PAYLOAD, _PACKET = 1448, 1500
-
-
-def facts(path: dict[str, Any]) -> plots.PathFacts:
-    """What figures need to know about a resolved path."""
-    if "forward" not in path:  # an ad-hoc network or a constellation alone
-        name = tables.short(path["name"])
-        return plots.PathFacts(name, None, None, None, None, path["warm_up_s"])
-    fraction = _PAYLOAD / (_PACKET + path["forward"]["overhead_bytes"])
-    buffer = path["buffer_bytes"]
-    return plots.PathFacts(
-        name=tables.short(path["name"]),
-        base_rtt_ms=path["base_rtt_ms"],
-        bdp_payload_bytes=fraction * path["bdp_bytes"],
-        buffer_payload_bytes=None if buffer is None else fraction * buffer,
-        bottleneck=path["forward"]["name"],
-        warm_up_s=path["warm_up_s"],
-    )
 
 
 def write(folder: Path, plan: Plan, runs: Runs) -> None:
@@ -277,11 +258,12 @@ class _Painter:
         draw: Callable[..., Figure],
         *tables: object,
     ) -> None:
-        """Draws, saves and keeps a figure, and once more with stacked panels for narrow screens."""
+        """Draws, saves and keeps a figure, then with stacked panels for narrow screens."""
         while name in self._taken:
             name += "-more"
         self._taken.add(name)
         page = draw(*tables)
+        caption = f"{caption} {plots.note_of(page)}".strip()
         # The width is that of the files: the page has the usual one.
         usual = replace(self._look, width_in=None, height_in=None, across=None)
         if usual == self._look:
@@ -292,10 +274,8 @@ class _Painter:
             if usual != self._look:
                 page = draw(*tables)
                 shown = plots.outlined(page)
-            narrow = None
-            if len({axes.get_position().x0 for axes in page.axes}) > 1:
-                with stacking():
-                    narrow = plots.outlined(draw(*tables))
+            below = plots.stacked(page)
+            narrow = None if below is None else plots.outlined(below)
             self.drawings.append(Drawing(name, path, caption, shown, narrow))
 
     def evolutions(
@@ -306,20 +286,7 @@ class _Painter:
         names: Sequence[str],
     ) -> None:
         """Draws the first valid run of each of ``parts``, which hold its time series."""
-        columns = []
-        for scenario, one in parts:
-            flows = pl.DataFrame(one.flows())
-            if flows.is_empty():
-                continue
-            first = flows["run"][0]
-            columns.append(
-                plots.Evolution(
-                    title=scenario.flows[0] if len(set(scenario.flows)) == 1 else scenario.name,
-                    flows=flows.filter(pl.col("run") == first).to_dicts(),
-                    flow_traces=pl.DataFrame(one.flow_traces()).filter(pl.col("run") == first),
-                    link_traces=pl.DataFrame(one.link_traces()).filter(pl.col("run") == first),
-                )
-            )
+        columns = plots.columns_of(parts)
         many = plots.columns_on_a_page()
         for begin in range(0, len(columns), many):
             part = columns[begin : begin + many]

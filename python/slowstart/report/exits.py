@@ -97,7 +97,7 @@ def ideal(algorithm: str) -> str:
     """
     kinds = {each["name"]: each["kind"] for each in algorithms()}
     avoidance, _, startup = algorithm.partition("+")
-    if kinds.get(avoidance.split(":")[0]) != "avoidance":
+    if not startup:
         return _MONOLITHIC
     last = startup.rpartition("+")[2]
     recovery = f"+{last}" if kinds.get(last.split(":")[0]) == "recovery" else ""

@@ -13,26 +13,13 @@ import jinja2
 
 from slowstart._version import __version__
 from slowstart.figures import colors
-from slowstart.report import table_files, tables
+from slowstart.report import kinds, table_files, tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from slowstart._native import Scenario
-
-
-# By the beginning of a figure's name: its kind in `slowstart plot`.
-_KINDS = {
-    "completion-by-size": "completion",
-    **{
-        kind: kind
-        for kind in (
-            "distributions", "evolution", "exit-cost", "exit-shares", "network", "queues",
-            "response-distributions", "response-times", "throughput-delay",
-        )
-    },
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,7 +43,7 @@ class Drawing:
 
     def command(self) -> str | None:
         """The command that draws it again in the page's folder; ``None`` if there is none."""
-        kind = next((kind for name, kind in _KINDS.items() if self.name.startswith(name)), None)
+        kind = kinds.of(self.name)
         if kind is None:
             return None
         only = "" if self.path is None else f" --paths {shlex.quote(tables.short(self.path))}"

@@ -16,9 +16,11 @@ from slowstart.figures import colors, tradeoff
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures import rate_changes as change_plots
+from slowstart.figures.runs import facts
 from slowstart.report import page as report
 from slowstart.report import tables
-from slowstart.report.artifacts import BY_SIZE, facts, pages
+from slowstart.report.artifacts import BY_SIZE, pages
+from slowstart.report.kinds import NAMES, Kind
 from slowstart.store.output import RESULT
 
 if TYPE_CHECKING:
@@ -251,20 +253,20 @@ def _exchange(
     return drawn
 
 
-KINDS: dict[str, Callable[[Saved], Drawn]] = {
-    "evolution": _evolution,
-    "completion": _completion,
-    "distributions": _distributions,
-    "exit-shares": _exit_shares,
-    "exit-cost": _exit_cost,
-    "throughput-delay": _throughput_delay,
-    "network": _network,
-    "rate-changes": _rate_changes,
-    "response-times": _exchange("response-times", "responses", exchange_plots.response_times),
-    "response-distributions": _exchange(
-        "response-distributions", "epochs", exchange_plots.response_cdfs
+KINDS: dict[Kind, Callable[[Saved], Drawn]] = {
+    Kind.EVOLUTION: _evolution,
+    Kind.COMPLETION: _completion,
+    Kind.DISTRIBUTIONS: _distributions,
+    Kind.EXIT_SHARES: _exit_shares,
+    Kind.EXIT_COST: _exit_cost,
+    Kind.THROUGHPUT_DELAY: _throughput_delay,
+    Kind.NETWORK: _network,
+    Kind.RATE_CHANGES: _rate_changes,
+    Kind.RESPONSE_TIMES: _exchange(Kind.RESPONSE_TIMES, "responses", exchange_plots.response_times),
+    Kind.RESPONSE_DISTRIBUTIONS: _exchange(
+        Kind.RESPONSE_DISTRIBUTIONS, "epochs", exchange_plots.response_cdfs
     ),
-    "queues": _exchange("queues", "queues", exchange_plots.queues),
+    Kind.QUEUES: _exchange(Kind.QUEUES, "queues", exchange_plots.queues),
 }
 """By the name of a figure: what draws it from a saved result, on one or several pages."""
 
@@ -289,8 +291,8 @@ def redraw(
         InputError: A kind, path or algorithm is unknown, or the result does not have its data.
     """
     for kind in kinds:
-        if kind not in KINDS:
-            raise InputError(f"there is no figure {kind!r}: use {', '.join(KINDS)}")
+        if kind not in NAMES:
+            raise InputError(f"there is no figure {kind!r}: use {', '.join(NAMES)}")
     saved = Saved(result, paths, algorithms)
     made = []
     styles = colors.styles(saved.every)
@@ -302,7 +304,7 @@ def redraw(
         else replace(usual, theme=replace(usual.theme, colors=kept))
     )
     with figure_style.using(look):
-        for kind in dict.fromkeys(kinds):
+        for kind in dict.fromkeys(map(Kind, kinds)):
             for name, figure in KINDS[kind](saved):
                 made += [each.name for each in plots.write(figure, folder, name)]
     return made

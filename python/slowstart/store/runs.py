@@ -22,13 +22,14 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
 from slowstart import _native, startup, vm
 from slowstart._version import __version__
 from slowstart.errors import InputError, complain
-from slowstart.planning import startups
 from slowstart.store.output import replace_file, sync_folder, writing
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 _FORMAT = 2
 _MARK = "store.json"
 _SUMS = "checksums.json"
-_STARTUP = re.compile(r'"algorithm":"[^"+]+\+([\w.]+:\w+)')
-"""A start-up with options, or one written in Python."""
+_ALGORITHM = re.compile(r'"algorithm":"([^"]+)"')
+_CLASS = re.compile(r"([\w.]+:\w+)(?::.*)?")
+"""A part of an algorithm written in Python."""
 _LARGEST_MARK = 64_000
 """Bytes."""
 
@@ -51,7 +53,7 @@ def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
     """A hash of everything that determines the runs of ``scenario`` on ``stack``, except the seed.
 
     That is the resolved scenario with recorded traces, the version of the software, the text of
-    start-ups written in Python, and ``more``.
+    algorithms written in Python, and ``more``.
     """
     definition = scenario.definition()
     return definition_key(definition, stack, (*more, *(each.said for each in sources(definition))))
@@ -64,7 +66,7 @@ def definition_key(definition: str, stack: str, more: Iterable[str] = ()) -> str
 
 
 class Source(NamedTuple):
-    """A start-up written in Python."""
+    """A class that is an algorithm or a part of one."""
 
     name: str
     """``module:Class``."""
@@ -74,20 +76,28 @@ class Source(NamedTuple):
 
 
 def sources(definition: str) -> list[Source]:
-    """The start-ups written in Python that a definition names."""
-    named = dict.fromkeys(_STARTUP.findall(definition))
-    return [found for name in named if (found := _source(name)) is not None]
+    """The classes that a definition names as algorithms or parts of them."""
+    algorithms = dict.fromkeys(_ALGORITHM.findall(definition))
+    parts = (part for algorithm in algorithms for part in algorithm.split("+"))
+    named = dict.fromkeys(found[1] for part in parts if (found := _CLASS.fullmatch(part)))
+    return [_source(name) for name in named]
+
+
+def _source(name: str) -> Source:
+    module, _, word = name.partition(":")
+    found = startup.find(module, word)
+    file = getattr(sys.modules[module], "__file__", None)
+    # In a notebook a class has no file: every definition of it is another one.
+    text = _digest(file) if file else _DEFINED.setdefault(found, uuid4().hex)
+    return Source(name, f"{name} {text}", file)
+
+
+_DEFINED: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 
 @lru_cache
-def _source(name: str) -> Source | None:
-    module, _, word = name.partition(":")
-    if module in startups():
-        return None
-    startup.load(module, word)
-    file = getattr(sys.modules[module], "__file__", None)
-    text = Path(file).read_bytes() if file else b""
-    return Source(name, f"{name} {hashlib.sha256(text).hexdigest()}", file)
+def _digest(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 @lru_cache

@@ -121,6 +121,8 @@ class Expected:
 
     def _ends(self, unit: str, show: Callable[[float], str]) -> str:
         if self.low is None and self.high is not None:
+            if self.high < 0:  # of a difference
+                return f"less by at least {show(-self.high)}{unit}"
             return f"at most {show(self.high)}{unit}"
         if self.high is None and self.low is not None:
             return f"at least {show(self.low)}{unit}"

@@ -8,7 +8,7 @@ its number of runs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -439,6 +439,8 @@ _LABELS = {
     "delivered": "delivered (MB)",
     "losses": "dropped packets",
 }
+# Columns of the time series of links.
+_OF_LINKS = {"queue": "queue_packets", "losses": "drops"}
 
 
 def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure | None:
@@ -453,6 +455,17 @@ def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) ->
     series = _values(findings, drawing, drawing.series, flows)
     styles = _styles(findings, drawing, drawing.series, stacks)
     bottlenecks = _bottlenecks(findings, drawing)
+    every = [_rows(findings, drawing, stack, "link_traces") for stack in stacks]
+    zeros = [
+        name
+        for name in drawing.panels
+        if name in _OF_LINKS
+        and not any(_ever(each, name, bottlenecks) for each in every)
+        and not any(mark.panel == name for mark in drawing.marks)
+    ]
+    if len(zeros) == len(drawing.panels):
+        zeros = []
+    drawing = replace(drawing, panels=tuple(each for each in drawing.panels if each not in zeros))
     with plots.styled():
         figure = plots.new_figure(
             min(plots.WIDEST, max(6.4, 0.9 + 4.2 * len(columns))), 1.0 + 1.9 * len(drawing.panels)
@@ -492,7 +505,14 @@ def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) ->
             handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
         if handles:
             plots.legend(figure, handles)
+        plots.note_zeros(figure, [_LABELS[each] for each in zeros])
         return plots.finish(figure, _title(findings, drawing, stacks, "flow_traces"))
+
+
+def _ever(links: pl.DataFrame, panel: str, names: Sequence[str]) -> bool:
+    """Whether a series of the links of these names is ever above zero."""
+    here = pl.col("link").is_in(names) & (pl.col(_OF_LINKS[panel]) > 0)
+    return not links.is_empty() and links.filter(here).height > 0
 
 
 def _bottlenecks(findings: Findings, drawing: Drawing) -> list[str]:
@@ -514,10 +534,9 @@ def _draw_series(
         # Data beyond the end must not affect the range of the y axis.
         flows, links = (each.filter(pl.col("time_s") <= drawing.until_s) for each in (flows, links))
     for axes, name in zip(column, drawing.panels, strict=True):
-        if name in ("queue", "losses"):
-            quantity = "queue_packets" if name == "queue" else "drops"
+        if name in _OF_LINKS:
             for _, part in links.group_by("job", "run", maintain_order=True):
-                axes.plot(*_line(part, quantity), **look)
+                axes.plot(*_line(part, _OF_LINKS[name]), **look)
             continue
         quantity, scale = {
             "window": ("cwnd_bytes", _MEGA),

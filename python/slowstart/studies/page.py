@@ -15,7 +15,6 @@ import polars as pl
 
 from slowstart import plots, vm
 from slowstart._version import __version__
-from slowstart.figures.stacking import stacking
 from slowstart.report import page as report
 from slowstart.studies import figures, headline
 from slowstart.studies.bands import plain
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from slowstart.studies.claims import Verdict
+    from slowstart.studies.claims import Claim, Verdict
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.estimates import Estimate
     from slowstart.studies.findings import Findings
@@ -92,6 +91,7 @@ def _write_page(findings: Findings, folder: Path) -> None:
         answer=findings.answer,
         stacks=[_facts(findings, stack) for stack in findings.stacks],
         claims=rows,
+        claim_groups=claim_groups(rows),
         shown={word: sum(_has(row, word) for row in rows) for word in WORDS},
         several=len(findings.stacks) > 1,
         sections=sections,
@@ -125,7 +125,7 @@ def _part(
 ) -> dict[str, Any]:
     """An image or a table, and what is missing from it."""
     several = len(findings.stacks) > 1
-    part: dict[str, Any] = {"image": None, "narrow": None, "table": None}
+    part: dict[str, Any] = {"image": None, "narrow": None, "table": None, "note": ""}
     part["missing"] = [
         f"{reason} ({stack})" if several else reason
         for stack in stacks
@@ -139,17 +139,11 @@ def _part(
         name = drawing.name if "simulated" in stacks else f"{drawing.name}-{stacks[0]}"
         plots.save(figure, folder, name)
         part["image"] = report.inline(folder, name)
-        part["narrow"] = _narrow(findings, drawing, stacks)
+        part["note"] = plots.note_of(figure)
+        narrow = plots.stacked(figure)
+        if narrow is not None:
+            part["narrow"] = report.data_url(plots.outlined(narrow))
     return part
-
-
-def _narrow(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> str | None:
-    """The figure for a narrow screen, with its panels below each other; ``None`` if it has one."""
-    with stacking():
-        figure = figures.draw(findings, drawing, stacks)
-        if figure is None or getattr(figure, "grid", None) is None:
-            return None
-        return report.data_url(plots.outlined(figure))
 
 
 def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
@@ -204,6 +198,19 @@ def claims_table(findings: Findings) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
+def claim_groups(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The rows of :func:`claims_table` by the place in the publication."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for each in rows:
+        groups.setdefault(_place(each["claim"]), []).append(each)
+    return list(groups.items())
+
+
+def _place(claim: Claim) -> str:
+    """The figure, table or section in which a claim is published."""
+    return claim.where.partition(",")[0]
+
+
 def matrix(findings: Findings) -> list[dict[str, Any]]:
     """The independent claims by their place in the publication and by verdict.
 
@@ -214,7 +221,7 @@ def matrix(findings: Findings) -> list[dict[str, Any]]:
         claim = verdict.claim
         if claim.standing != INDEPENDENT or verdict.stack != findings.stacks[0]:
             continue
-        where = claim.where.partition(",")[0]
+        where = _place(claim)
         row = rows.setdefault(where, {"where": where, "claims": {word: [] for word in WORDS}})
         row["claims"][verdict.word].append(claim)
     return list(rows.values())

@@ -27,6 +27,7 @@ from slowstart.sweeps.plan import BLOCK, Plan, Point, plan_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from slowstart.sweeps.plan import Columns
@@ -288,10 +289,20 @@ class Sweep:
         """Draws the figures and writes the report of a finished sweep."""
         from slowstart.sweeps import page
 
-        definition = self.definition
-        if self.baseline:
-            definition = replace(definition, baseline=self.baseline)
-        return page.write(self.folder, definition, self.plan, self.table)
+        return page.write(self.folder, self._against(), self.plan, self.table)
+
+    def figures(self) -> dict[str, Figure]:
+        """The figures of the report as matplotlib objects, by the names of their files."""
+        from slowstart.sweeps import figures
+
+        definition = self._against()
+        measures = figures.chosen(definition, self.table)
+        return {each.name: each.figure for each in figures.draw(definition, self.table, measures)}
+
+    def _against(self) -> Definition:
+        if not self.baseline:
+            return self.definition
+        return replace(self.definition, baseline=self.baseline)
 
     def to_xarray(self) -> Any:
         """The table as an ``xarray.Dataset``, which needs the package xarray.

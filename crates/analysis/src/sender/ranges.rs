@@ -97,13 +97,8 @@ mod tests {
 
     #[test]
     fn ranges_agree_with_a_set_of_bytes() {
-        let mut state = 7_u64;
-        let mut random = move |below: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            ((state >> 33) % below) as i64
-        };
+        let mut generator = testing::random::Random::new(7);
+        let mut random = |below: u64| generator.below(below) as i64;
         let mut ranges = Ranges::default();
         let mut bytes = std::collections::BTreeSet::new();
         for _ in 0..5000 {

@@ -62,7 +62,10 @@ macro_rules! startups {
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the parts")]
         #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
-        pub enum AnyStartup { $( $variant($part), )* Foreign(startup::Foreign) }
+        pub enum AnyStartup {
+            $( $variant($part), )*
+            Foreign(ForeignStartup),
+        }
 
         impl StartupConfig {
             const fn name(&self) -> &'static str {
@@ -92,6 +95,7 @@ macro_rules! startups {
 macro_rules! plain_parts {
     (
         $config:ident, $table:ident, $kind:ident, $any:ident = $doc:literal, $hooks:ident,
+        [ $( $elsewhere:ident($foreign:ty) )? ]
         $( $variant:ident($part:ty, $settings:ty) {
             name: $name:literal,
             provenance: $provenance:expr,
@@ -108,7 +112,7 @@ macro_rules! plain_parts {
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the parts")]
         #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
-        pub enum $any { $( $variant($part), )* }
+        pub enum $any { $( $variant($part), )* $( $elsewhere($foreign), )? }
 
         impl $config {
             fn build(self) -> $any {
@@ -117,7 +121,7 @@ macro_rules! plain_parts {
         }
 
         impl $kind for $any {
-            $hooks!(forward!($($variant)*));
+            $hooks!(forward!($($variant)* $($elsewhere)?));
         }
     };
 }
@@ -127,6 +131,7 @@ macro_rules! avoidances {
         plain_parts! {
             AvoidanceConfig, AVOIDANCES, Avoidance,
             AnyAvoidance = "Any congestion avoidance.", avoidance_hooks,
+            [Foreign(ForeignAvoidance)]
             $($rows)*
         }
     };
@@ -136,7 +141,7 @@ macro_rules! recoveries {
     ( $($rows:tt)* ) => {
         plain_parts! {
             RecoveryConfig, RECOVERIES, Recovery,
-            AnyRecovery = "Any recovery.", recovery_hooks,
+            AnyRecovery = "Any recovery.", recovery_hooks, []
             $($rows)*
         }
     };
@@ -171,10 +176,11 @@ macro_rules! monoliths {
         pub enum AnyCongestionControl {
             Classic(Classic<AnyStartup, AnyAvoidance, AnyRecovery>),
             $( $variant($part), )*
+            Foreign(ForeignControl),
         }
 
         impl CongestionControl for AnyCongestionControl {
-            congestion_control_hooks!(forward!(Classic $($variant)*));
+            congestion_control_hooks!(forward!(Classic $($variant)* Foreign));
         }
     };
 }

@@ -10,11 +10,14 @@ use core::str::FromStr;
 use super::error::{AlgorithmError, Problem, nearest};
 use super::name::Name;
 use super::{
-    AnyCongestionControl, AnyStartup, AvoidanceConfig, BuildContext, MonolithicConfig, PARTS,
-    PartInfo, PartKind, RecoveryConfig, StartupConfig, contradiction,
+    AnyAvoidance, AnyCongestionControl, AnyStartup, AvoidanceConfig, BuildContext,
+    MonolithicConfig, PARTS, PartInfo, PartKind, RecoveryConfig, StartupConfig, contradiction,
+};
+use crate::foreign::{
+    AvoidanceKind, ControlKind, ForeignAvoidance, ForeignControl, ForeignRef, ForeignStartup,
+    StartupKind,
 };
 use crate::options::OptionError;
-use crate::startup::foreign::{Foreign, ForeignKind, ForeignRef};
 use crate::{Avoidance, Classic};
 
 /// The longest description, in bytes.
@@ -53,10 +56,24 @@ pub(super) enum Parts {
         avoidance: AvoidanceConfig,
         startup: StartupConfig,
         recovery: RecoveryConfig,
-        /// In place of `startup`.
-        foreign: Option<ForeignRef>,
+        foreign: ForeignParts,
     },
     Monolithic(MonolithicConfig),
+    Foreign(ForeignRef<dyn ControlKind>),
+}
+
+/// Parts that live elsewhere, in place of those of this crate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct ForeignParts {
+    avoidance: Option<ForeignRef<dyn AvoidanceKind>>,
+    startup: Option<ForeignRef<dyn StartupKind>>,
+}
+
+impl ForeignParts {
+    /// Whether there is none.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.avoidance.is_none() && self.startup.is_none()
+    }
 }
 
 /// The configuration of any part.
@@ -102,16 +119,22 @@ impl Parts {
     pub(super) fn build(&self, context: &BuildContext) -> AnyCongestionControl {
         match *self {
             Self::Monolithic(config) => config.build(context),
+            Self::Foreign(kind) => {
+                AnyCongestionControl::Foreign(ForeignControl::new(kind, context))
+            }
             Self::Classic {
                 avoidance,
                 startup,
                 recovery,
                 foreign,
             } => {
-                let mut avoidance = avoidance.build();
+                let mut avoidance = match foreign.avoidance {
+                    Some(kind) => AnyAvoidance::Foreign(ForeignAvoidance::new(kind, context)),
+                    None => avoidance.build(),
+                };
                 let initial_window = avoidance.begin(context);
-                let startup = match foreign {
-                    Some(kind) => AnyStartup::Foreign(Foreign::new(kind, context)),
+                let startup = match foreign.startup {
+                    Some(kind) => AnyStartup::Foreign(ForeignStartup::new(kind, context)),
                     None => startup.build(context),
                 };
                 AnyCongestionControl::Classic(Classic::new(
@@ -193,27 +216,56 @@ impl Algorithm {
             avoidance,
             startup,
             recovery,
-            foreign: None,
+            foreign: ForeignParts::default(),
         };
         Ok(Self { parts, name })
+    }
+
+    /// A congestion control that lives elsewhere, for as long as the program runs; `None` if its
+    /// name is too long.
+    #[must_use]
+    pub fn foreign(kind: &'static dyn ControlKind) -> Option<Self> {
+        let parts = Parts::Foreign(ForeignRef(kind));
+        let mut name = Name::new();
+        name.push(kind.name()).then_some(Self { parts, name })
+    }
+
+    /// The same with an avoidance that lives elsewhere in place of its own, for as long as the
+    /// program runs; a monolithic congestion control has none to replace, and is `None`.
+    #[must_use]
+    pub fn with_foreign_avoidance(&self, kind: &'static dyn AvoidanceKind) -> Option<Self> {
+        let mut parts = self.parts;
+        let Parts::Classic { foreign, .. } = &mut parts else {
+            return None;
+        };
+        foreign.avoidance = Some(ForeignRef(kind));
+        let text = self.name.as_str();
+        let end = text.find('+').unwrap_or(text.len());
+        self.renamed(parts, 0..end, kind.name())
     }
 
     /// The same with a start-up that lives elsewhere in place of its own, for as long as the
     /// program runs; a monolithic congestion control has none to replace, and is `None`.
     #[must_use]
-    pub fn with_foreign(&self, kind: &'static dyn ForeignKind) -> Option<Self> {
+    pub fn with_foreign_startup(&self, kind: &'static dyn StartupKind) -> Option<Self> {
         let mut parts = self.parts;
         let Parts::Classic { foreign, .. } = &mut parts else {
             return None;
         };
-        *foreign = Some(ForeignRef(kind));
+        foreign.startup = Some(ForeignRef(kind));
         // The start-up is what follows the first `+`; of a name like `hystart++` it is all.
         let text = self.name.as_str();
         let start = text.find('+').map_or(text.len(), |at| at + 1);
         let after = start + name_len(&text[start..]);
         let end = text[after..].find('+').map_or(text.len(), |at| after + at);
+        self.renamed(parts, start..end, kind.name())
+    }
+
+    /// These parts, and `word` in place of a part of the name.
+    fn renamed(&self, parts: Parts, part: Range<usize>, word: &str) -> Option<Self> {
+        let text = self.name.as_str();
         let mut name = Name::new();
-        let fits = [&text[..start], kind.name(), &text[end..]]
+        let fits = [&text[..part.start], word, &text[part.end..]]
             .into_iter()
             .all(|part| name.push(part));
         fits.then_some(Self { parts, name })
@@ -228,22 +280,20 @@ impl Algorithm {
                 avoidance,
                 startup,
                 recovery,
-                foreign: None,
-            } => Some((avoidance, startup, recovery)),
+                foreign,
+            } if foreign.is_empty() => Some((avoidance, startup, recovery)),
             _ => None,
         }
     }
 
-    /// Whether its start-up lives elsewhere.
+    /// Whether it or a part of it lives elsewhere.
     #[must_use]
     pub const fn is_foreign(&self) -> bool {
-        matches!(
-            self.parts,
-            Parts::Classic {
-                foreign: Some(_),
-                ..
-            }
-        )
+        match &self.parts {
+            Parts::Classic { foreign, .. } => !foreign.is_empty(),
+            Parts::Monolithic(_) => false,
+            Parts::Foreign(_) => true,
+        }
     }
 
     /// The congestion control of a new connection.
@@ -258,7 +308,7 @@ impl Algorithm {
         self.name.as_str()
     }
 
-    /// The parts in its canonical name, up to a start-up that lives elsewhere.
+    /// The parts in its canonical name, up to one that lives elsewhere.
     ///
     /// ```
     /// let algorithm = congestion::Algorithm::parse("cubic+search:exit=drain,bins=10").unwrap();
@@ -296,7 +346,7 @@ impl Default for Algorithm {
                 avoidance,
                 startup,
                 recovery,
-                foreign: None,
+                foreign: ForeignParts::default(),
             },
             name,
         }

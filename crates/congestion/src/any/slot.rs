@@ -210,9 +210,9 @@ impl Parts {
             Self::Classic {
                 avoidance,
                 startup: StartupConfig::HyStart(_) | StartupConfig::Standard(_),
-                foreign: None,
+                foreign,
                 ..
-            } => match avoidance {
+            } if foreign.is_empty() => match avoidance {
                 AvoidanceConfig::Cubic(config) => !config.rfc9438,
                 AvoidanceConfig::Reno(_) => true,
                 _ => false,

@@ -9,15 +9,8 @@ const MSS: u32 = 1448;
 
 fn config(receive_buffer: u64) -> ReceiverConfig {
     ReceiverConfig {
-        receive_buffer: Bytes::new(receive_buffer),
         initial_window: Bytes::new(65_535),
-        mss: MSS,
-        merged: MSS,
-        truesize: 0,
-        autotuning: Autotuning::Current,
-        ack_policy: AckPolicy::Delayed,
-        sack: true,
-        tick: Tick::NONE,
+        ..ReceiverConfig::linux(Bytes::new(receive_buffer), MSS)
     }
 }
 
@@ -723,13 +716,8 @@ fn every_segment_is_acknowledged_when_configured() {
 /// Any order and any repetition delivers each byte once, and never more than arrived.
 #[test]
 fn random_arrivals_deliver_the_stream() {
-    let mut state = 42_u64;
-    let mut next = move |bound: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % bound
-    };
+    let mut generator = testing::random::Random::new(42);
+    let mut next = |bound: u64| generator.below(bound);
     let mut bench = Bench::new(config(1 << 20));
     let length = 200_000;
     let mut arrived = RangeSet::new();

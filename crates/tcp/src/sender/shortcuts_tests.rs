@@ -1,20 +1,21 @@
 //! The shortcuts compared with the general code: two senders get the same calls on random paths,
 //! and one of them takes no shortcut. After each call, all that they hold must be the same.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use congestion::{Algorithm, CongestionControl, PARTS, PartKind, PathMemory};
 use proptest::prelude::*;
+use testing::random::Random;
+use testing::wire::Wire;
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
-use crate::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, SenderConfig, Tick};
+use crate::{AckPolicy, LossDetection, Receiver, ReceiverConfig, SenderConfig, Tick};
 
 impl Sender {
     /// All that it holds, but for what only one of the two senders has on purpose.
@@ -29,28 +30,6 @@ impl Sender {
         copy.board.clear_free_slots();
         let board = core::mem::replace(&mut copy.board, Scoreboard::new(1));
         (format!("{copy:?}"), board)
-    }
-}
-
-/// A small generator, so that a case is a seed and a few settings.
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
-    }
-
-    fn happens(&mut self, per_mille: u64) -> bool {
-        self.below(1_000) < per_mille
     }
 }
 
@@ -88,9 +67,8 @@ struct Pair {
     random: Random,
     now: Instant,
     free_at: Instant,
-    data: BTreeMap<(Instant, u64), (DataSegment, bool)>,
-    acks: BTreeMap<(Instant, u64), AckSegment>,
-    order: u64,
+    data: Wire<(DataSegment, bool)>,
+    acks: Wire<AckSegment>,
     queued: u64,
     /// Bursts of several segments.
     bursts: u32,
@@ -104,25 +82,19 @@ impl Pair {
         general.forbid_shortcuts();
         Self {
             receiver: Receiver::new(ReceiverConfig {
-                receive_buffer: Bytes::new(case.receive_buffer),
-                initial_window: Bytes::new(case.receive_buffer.min(65_535)),
-                mss: case.config.smss,
-                merged: case.config.smss,
-                truesize: 0,
-                autotuning: Autotuning::Current,
                 ack_policy: case.policy,
                 sack: case.config.sack,
                 tick: case.config.tick,
+                ..ReceiverConfig::linux(Bytes::new(case.receive_buffer), case.config.smss)
             }),
-            random: Random(case.seed),
+            random: Random::new(case.seed),
             case,
             fast,
             general,
             now: Instant::ZERO,
             free_at: Instant::ZERO,
-            data: BTreeMap::new(),
-            acks: BTreeMap::new(),
-            order: 0,
+            data: Wire::default(),
+            acks: Wire::default(),
             queued: 0,
             bursts: 0,
         }
@@ -204,8 +176,7 @@ impl Pair {
             at += self.case.packet_time * self.random.below(10);
         }
         let marked = self.case.config.ecn && self.random.happens(self.case.marks);
-        self.order += 1;
-        self.data.insert((at, self.order), (segment, marked));
+        self.data.send(at, (segment, marked));
     }
 
     fn answer(&mut self) {
@@ -217,28 +188,24 @@ impl Pair {
             if self.random.happens(self.case.reorder / 2) {
                 at += self.case.packet_time * self.random.below(10);
             }
-            self.order += 1;
-            self.acks.insert((at, self.order), ack);
+            self.acks.send(at, ack);
         }
     }
 
     /// One event. Returns false if there is none.
     fn step(&mut self) -> bool {
-        let data = self.data.keys().next().map(|key| key.0);
-        let ack = self.acks.keys().next().map(|key| key.0);
         let timers = [
             self.fast.poll_timeout(),
             self.receiver.poll_timeout(),
-            data,
-            ack,
+            self.data.due(),
+            self.acks.due(),
         ];
         let Some(next) = timers.into_iter().flatten().min() else {
             return false;
         };
         self.now = self.now.max(next);
         let now = self.now;
-        if ack == Some(next) {
-            let (_, ack) = self.acks.pop_first().unwrap();
+        if let Some(ack) = self.acks.receive(next) {
             if self.fast.asks_routers() && self.random.happens(900) {
                 let feedback = self.feedback(ack.syn);
                 self.both(|sender| sender.handle_feedback(now, feedback));
@@ -252,8 +219,7 @@ impl Pair {
                 let ts_val = crate::rack::timestamp(now);
                 self.both(|sender| sender.handle_timestamp(ts_val));
             }
-        } else if data == Some(next) {
-            let (_, (segment, marked)) = self.data.pop_first().unwrap();
+        } else if let Some((segment, marked)) = self.data.receive(next) {
             self.receiver.handle_data(now, &segment, marked);
         } else {
             self.both(|sender| sender.handle_timeout(now));
@@ -483,23 +449,7 @@ proptest! {
 #[test]
 fn ordinary_connections_take_the_shortcuts() {
     for algorithm in algorithms() {
-        let config = SenderConfig {
-            algorithm,
-            smss: 1_448,
-            initial_window: 10,
-            pacing: false,
-            tso_segments: 45,
-            restart_after_idle: true,
-            rto_min: Duration::from_millis(200),
-            ecn: false,
-            sack: true,
-            impatient: false,
-            small_queue: None,
-            loss_detection: LossDetection::Rack,
-            byte_counting: true,
-            seed: 1,
-            tick: Tick::NONE,
-        };
+        let config = SenderConfig::linux(algorithm, 1_448);
         let case = Case {
             config,
             seed: 1,

@@ -1,12 +1,9 @@
 //! Sender and receiver together over one link and two delays: behaviour that depends on both.
 
-use std::collections::BTreeMap;
-
 use congestion::{Algorithm, Phase};
 use tcp::segment::{AckSegment, DataSegment, Segment};
-use tcp::{
-    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
-};
+use tcp::{AckPolicy, Autotuning, Receiver, ReceiverConfig, Sender, SenderConfig};
+use testing::wire::Wire;
 use units::{Bytes, Duration, Instant, Rate};
 
 /// The fate of a data segment on the path.
@@ -28,9 +25,8 @@ struct Pair {
     half_way: Duration,
     link_free: Instant,
     now: Instant,
-    order: u64,
-    forward: BTreeMap<(Instant, u64), (DataSegment, bool)>,
-    backward: BTreeMap<(Instant, u64), AckSegment>,
+    forward: Wire<(DataSegment, bool)>,
+    backward: Wire<AckSegment>,
     /// Data segments sent so far, and the fate of each.
     sent: u64,
     fate: fn(u64, &DataSegment) -> Fate,
@@ -39,37 +35,19 @@ struct Pair {
 }
 
 fn sender(algorithm: &str) -> SenderConfig {
+    let algorithm = algorithm.parse::<Algorithm>().expect("a known algorithm");
     SenderConfig {
-        algorithm: algorithm.parse::<Algorithm>().expect("a known algorithm"),
-        smss: 1448,
-        initial_window: 10,
-        pacing: false,
-        tso_segments: 45,
-        restart_after_idle: true,
-        rto_min: Duration::from_millis(200),
         ecn: true,
-        sack: true,
-        impatient: false,
-        small_queue: None,
-        loss_detection: LossDetection::default(),
-        byte_counting: true,
-        seed: 1,
-        tick: Tick::NONE,
+        ..SenderConfig::linux(algorithm, 1448)
     }
 }
 
 /// A receiver with a fixed buffer, as after `SO_RCVBUF`.
 fn receiver(buffer: u64) -> ReceiverConfig {
     ReceiverConfig {
-        receive_buffer: Bytes::new(buffer),
         initial_window: Bytes::new(65_535),
-        mss: 1448,
-        merged: 1448,
-        truesize: 0,
         autotuning: Autotuning::Off,
-        ack_policy: AckPolicy::Delayed,
-        sack: true,
-        tick: Tick::NONE,
+        ..ReceiverConfig::linux(Bytes::new(buffer), 1448)
     }
 }
 
@@ -82,9 +60,8 @@ impl Pair {
             half_way: Duration::from_millis(rtt_ms) / 2,
             link_free: Instant::ZERO,
             now: Instant::ZERO,
-            order: 0,
-            forward: BTreeMap::new(),
-            backward: BTreeMap::new(),
+            forward: Wire::default(),
+            backward: Wire::default(),
             sent: 0,
             fate: |_, _| Fate::Passes,
             widest: 0,
@@ -99,8 +76,8 @@ impl Pair {
         self.exchange();
         while !self.sender.is_complete() {
             let due = [
-                self.forward.first_key_value().map(|(key, _)| key.0),
-                self.backward.first_key_value().map(|(key, _)| key.0),
+                self.forward.due(),
+                self.backward.due(),
                 self.sender.poll_timeout(),
                 self.receiver.poll_timeout(),
             ];
@@ -118,19 +95,9 @@ impl Pair {
     }
 
     fn step(&mut self) {
-        if let Some(entry) = self
-            .forward
-            .first_entry()
-            .filter(|entry| entry.key().0 <= self.now)
-        {
-            let (segment, marked) = entry.remove();
+        if let Some((segment, marked)) = self.forward.receive(self.now) {
             self.receiver.handle_data(self.now, &segment, marked);
-        } else if let Some(entry) = self
-            .backward
-            .first_entry()
-            .filter(|entry| entry.key().0 <= self.now)
-        {
-            let ack = entry.remove();
+        } else if let Some(ack) = self.backward.receive(self.now) {
             self.sender.handle_ack(self.now, &ack);
         } else if self
             .sender
@@ -160,15 +127,11 @@ impl Pair {
                 Fate::Passes | Fate::Marked => Duration::ZERO,
             };
             let due = self.link_free + self.half_way + late;
-            self.order += 1;
-            self.forward
-                .insert((due, self.order), (segment, fate == Fate::Marked));
+            self.forward.send(due, (segment, fate == Fate::Marked));
         }
         while let Some(ack) = self.receiver.poll_ack(self.now) {
             self.widest = self.widest.max(ack.window);
-            self.order += 1;
-            self.backward
-                .insert((self.now + self.half_way, self.order), ack);
+            self.backward.send(self.now + self.half_way, ack);
         }
     }
 }

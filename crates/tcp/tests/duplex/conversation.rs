@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use tcp::{LossDetection, SenderConfig};
+use testing::random::Random;
 use units::{Bytes, Duration, Instant};
 
 use super::support::*;
@@ -21,7 +22,7 @@ fn faults() -> impl Strategy<Value = Faults> {
     let rare = || prop_oneof![1 => Just(0_u64), 1 => 0_u64..30, 1 => 0_u64..200];
     (any::<u64>(), rare(), rare(), rare(), rare()).prop_map(
         |(seed, loss, duplicate, reorder, marks)| Faults {
-            seed,
+            random: Random::new(seed),
             loss,
             duplicate,
             reorder,

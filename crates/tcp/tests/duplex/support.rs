@@ -1,45 +1,20 @@
 //! Two hosts, the path between them, and their applications.
 
-use std::collections::BTreeMap;
-
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{
-    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
-};
+use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
+use testing::random::Random;
+use testing::wire::Wire;
 use units::{Bytes, Duration, Instant};
 
 pub fn sender_config(algorithm: &str) -> SenderConfig {
-    SenderConfig {
-        algorithm: Algorithm::parse(algorithm).unwrap(),
-        smss: 1448,
-        initial_window: 10,
-        pacing: false,
-        tso_segments: 45,
-        restart_after_idle: true,
-        rto_min: Duration::from_millis(200),
-        ecn: false,
-        sack: true,
-        impatient: false,
-        small_queue: None,
-        loss_detection: LossDetection::default(),
-        byte_counting: true,
-        seed: 1,
-        tick: Tick::NONE,
-    }
+    SenderConfig::linux(Algorithm::parse(algorithm).unwrap(), 1448)
 }
 
-pub const fn receiver_config(sack: bool) -> ReceiverConfig {
+pub fn receiver_config(sack: bool) -> ReceiverConfig {
     ReceiverConfig {
-        receive_buffer: Bytes::new(6_000_000),
-        initial_window: Bytes::new(65_535),
-        mss: 1448,
-        merged: 1448,
-        truesize: 0,
-        autotuning: Autotuning::Current,
-        ack_policy: AckPolicy::Delayed,
         sack,
-        tick: Tick::NONE,
+        ..ReceiverConfig::linux(Bytes::new(6_000_000), 1448)
     }
 }
 
@@ -82,7 +57,7 @@ pub const SERVER: usize = 1;
 /// The faults of the path, in thousandths, and the choices of the applications.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    pub seed: u64,
+    pub random: Random,
     pub loss: u64,
     pub duplicate: u64,
     pub reorder: u64,
@@ -91,24 +66,12 @@ pub struct Faults {
 
 impl Faults {
     pub const NONE: Self = Self {
-        seed: 0,
+        random: Random::new(0),
         loss: 0,
         duplicate: 0,
         reorder: 0,
         marks: 0,
     };
-
-    fn next(&mut self) -> u64 {
-        self.seed = self
-            .seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        self.seed >> 33
-    }
-
-    pub fn happens(&mut self, per_mille: u64) -> bool {
-        self.next() % 1000 < per_mille
-    }
 }
 
 /// When a side of the connection closes.
@@ -126,8 +89,7 @@ pub struct Duplex {
     pub now: Instant,
     pub delay: Duration,
     faults: Faults,
-    packets: BTreeMap<(Instant, u64), (usize, Packet)>,
-    order: u64,
+    packets: Wire<(usize, Packet)>,
     /// Packets that are lost, by their place in the log.
     pub lost: Vec<usize>,
     /// Each packet that left: when, from which host.
@@ -162,8 +124,7 @@ impl Duplex {
             now: Instant::ZERO,
             delay: Duration::from_millis(50),
             faults: Faults::NONE,
-            packets: BTreeMap::new(),
-            order: 0,
+            packets: Wire::default(),
             lost: Vec::new(),
             log: Vec::new(),
             exchanges: exchanges.to_vec(),
@@ -214,19 +175,24 @@ impl Duplex {
         let packet = Packet {
             data,
             ack,
-            marked: data.is_some_and(|data| data.len > 0) && self.faults.happens(self.faults.marks),
+            marked: data.is_some_and(|data| data.len > 0)
+                && self.faults.random.happens(self.faults.marks),
         };
         self.log.push((self.now, from, packet));
-        if self.faults.happens(self.faults.loss) || self.lost.contains(&(self.log.len() - 1)) {
+        if self.faults.random.happens(self.faults.loss) || self.lost.contains(&(self.log.len() - 1))
+        {
             return;
         }
-        let copies = 1 + u64::from(self.faults.happens(self.faults.duplicate));
+        let copies = 1 + u64::from(self.faults.random.happens(self.faults.duplicate));
         for _ in 0..copies {
-            let late = self.faults.happens(self.faults.reorder);
-            let extra = if late { self.faults.next() % 30 } else { 0 };
+            let late = self.faults.random.happens(self.faults.reorder);
+            let extra = if late {
+                self.faults.random.below(30)
+            } else {
+                0
+            };
             let at = self.now + self.delay + Duration::from_millis(extra);
-            self.order += 1;
-            self.packets.insert((at, self.order), (1 - from, packet));
+            self.packets.send(at, (1 - from, packet));
         }
     }
 
@@ -380,7 +346,7 @@ impl Duplex {
                 self.reads
                     .map(|reads| reads.0)
                     .filter(|_| self.has_unread()),
-                self.packets.keys().next().map(|key| key.0),
+                self.packets.due(),
                 self.client_acts
                     .filter(|_| self.asked < self.exchanges.len()),
             ])
@@ -394,13 +360,7 @@ impl Duplex {
             return false;
         };
         self.now = self.now.max(next);
-        if self
-            .packets
-            .keys()
-            .next()
-            .is_some_and(|key| key.0 <= self.now)
-        {
-            let (_, (to, packet)) = self.packets.pop_first().unwrap();
+        if let Some((to, packet)) = self.packets.receive(self.now) {
             self.arrive(to, packet);
             return true;
         }

@@ -4,13 +4,14 @@
 //! SYN-ACK arrives at 100 ms; the ACKs of round `n` arrive at `100 (n + 1)` ms.
 
 use tcp::{AckPolicy, Autotuning, Misbehavior, Receiver, ReceiverConfig, SenderConfig, Tick};
+use testing::random::Random;
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::support::{Faults, MSS, Path, config, ms};
 
 const COMPLIES: Misbehavior = Misbehavior::USUAL;
 const SOUND: Faults = Faults {
-    seed: 1,
+    random: Random::new(1),
     loss: 0,
     duplicate: 0,
     reorder: 0,
@@ -236,7 +237,7 @@ fn every_transfer_ends() {
         for (place, scheme) in schemes.into_iter().enumerate() {
             for sack in [true, false] {
                 let faults = |seed| Faults {
-                    seed,
+                    random: Random::new(seed),
                     loss: 30,
                     duplicate: 10,
                     reorder: 20,

@@ -7,12 +7,13 @@
 //! with the SYN gave the times (docs/reference/sources.md, "Common rules").
 
 use tcp::{AckPolicy, Autotuning, Receiver, ReceiverConfig, Tick};
+use testing::random::Random;
 use units::{Bytes, Duration, Instant};
 
 use super::support::{Faults, Path, config};
 
 const NONE: Faults = Faults {
-    seed: 0,
+    random: Random::new(0),
     loss: 0,
     duplicate: 0,
     reorder: 0,

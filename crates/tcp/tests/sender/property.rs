@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tcp::{AckPolicy, LossDetection};
+use testing::random::Random;
 use units::{Duration, Instant};
 
 use super::support::{Faults, Path, config};
@@ -17,7 +18,7 @@ fn faults() -> impl Strategy<Value = Faults> {
         down,
     )
         .prop_map(|(seed, loss, duplicate, reorder, extra, down)| Faults {
-            seed,
+            random: Random::new(seed),
             loss,
             duplicate,
             reorder,

@@ -1,13 +1,11 @@
 //! A sender with a scripted peer, and a small path that loses, delays, reorders and duplicates
 //! packets.
 
-use std::collections::BTreeMap;
-
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment, SackBlocks};
-use tcp::{
-    AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig, Tick,
-};
+use tcp::{AckPolicy, Receiver, ReceiverConfig, Sender, SenderConfig};
+use testing::random::Random;
+use testing::wire::Wire;
 use units::{Bytes, Duration, Instant};
 
 /// Segment size of the scripted tests, chosen for readability.
@@ -15,21 +13,8 @@ pub const MSS: u64 = 1000;
 
 pub fn config(algorithm: &str) -> SenderConfig {
     SenderConfig {
-        algorithm: Algorithm::parse(algorithm).unwrap(),
-        smss: MSS as u32,
-        initial_window: 10,
-        pacing: false,
         tso_segments: 1,
-        restart_after_idle: true,
-        rto_min: Duration::from_millis(200),
-        ecn: false,
-        sack: true,
-        impatient: false,
-        small_queue: None,
-        loss_detection: LossDetection::default(),
-        byte_counting: true,
-        seed: 1,
-        tick: Tick::NONE,
+        ..SenderConfig::linux(Algorithm::parse(algorithm).unwrap(), MSS as u32)
     }
 }
 
@@ -153,7 +138,7 @@ impl Script {
 /// The faults of one direction, drawn by a small generator of its own.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    pub seed: u64,
+    pub random: Random,
     /// In thousandths.
     pub loss: u64,
     pub duplicate: u64,
@@ -162,20 +147,6 @@ pub struct Faults {
     pub extra: u64,
     /// Nothing passes in `down.0..down.1` ms.
     pub down: (u64, u64),
-}
-
-impl Faults {
-    fn next(&mut self) -> u64 {
-        self.seed = self
-            .seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        self.seed >> 33
-    }
-
-    fn happens(&mut self, per_mille: u64) -> bool {
-        self.next() % 1000 < per_mille
-    }
 }
 
 /// A drop-tail link with a delay line in each direction. Both directions have faults.
@@ -190,9 +161,8 @@ pub struct Path {
     pub packet_time: Duration,
     pub buffer: u64,
     free_at: Instant,
-    data: BTreeMap<(Instant, u64), DataSegment>,
-    acks: BTreeMap<(Instant, u64), AckSegment>,
-    order: u64,
+    data: Wire<DataSegment>,
+    acks: Wire<AckSegment>,
     pub events: u64,
     /// Times of the drops at the full buffer.
     pub drops: Vec<Instant>,
@@ -208,15 +178,9 @@ impl Path {
     ) -> Self {
         Self {
             receiver: Receiver::new(ReceiverConfig {
-                receive_buffer: Bytes::new(receive_buffer),
-                initial_window: Bytes::new(65_535.min(receive_buffer)),
-                mss: config.smss,
-                merged: config.smss,
-                truesize: 0,
-                autotuning: Autotuning::Current,
                 ack_policy: policy,
                 sack: config.sack,
-                tick: Tick::NONE,
+                ..ReceiverConfig::linux(Bytes::new(receive_buffer), config.smss)
             }),
             sender: Sender::new(config),
             now: Instant::ZERO,
@@ -226,9 +190,8 @@ impl Path {
             packet_time: Duration::from_micros(200),
             buffer: 50,
             free_at: Instant::ZERO,
-            data: BTreeMap::new(),
-            acks: BTreeMap::new(),
-            order: 0,
+            data: Wire::default(),
+            acks: Wire::default(),
             events: 0,
             drops: Vec::new(),
         }
@@ -241,8 +204,8 @@ impl Path {
     fn send(&mut self, segment: DataSegment) {
         let queued =
             self.free_at.saturating_since(self.now).as_nanos() / self.packet_time.as_nanos();
-        let lost =
-            self.forward.happens(self.forward.loss) || Self::is_down(&self.forward, self.now);
+        let lost = self.forward.random.happens(self.forward.loss)
+            || Self::is_down(&self.forward, self.now);
         if lost {
             return;
         }
@@ -252,30 +215,28 @@ impl Path {
         }
         self.free_at = self.free_at.max(self.now) + self.packet_time;
         let mut at = self.free_at + self.delay;
-        if self.forward.happens(self.forward.reorder) {
+        if self.forward.random.happens(self.forward.reorder) {
             at += Duration::from_micros(self.forward.extra);
         }
-        self.order += 1;
-        self.data.insert((at, self.order), segment);
-        if self.forward.happens(self.forward.duplicate) {
-            self.order += 1;
-            self.data.insert((at, self.order), segment);
+        self.data.send(at, segment);
+        if self.forward.random.happens(self.forward.duplicate) {
+            self.data.send(at, segment);
         }
     }
 
     fn reply(&mut self, ack: AckSegment) {
-        if self.backward.happens(self.backward.loss) || Self::is_down(&self.backward, self.now) {
+        if self.backward.random.happens(self.backward.loss)
+            || Self::is_down(&self.backward, self.now)
+        {
             return;
         }
         let mut at = self.now + self.delay;
-        if self.backward.happens(self.backward.reorder) {
+        if self.backward.random.happens(self.backward.reorder) {
             at += Duration::from_micros(self.backward.extra);
         }
-        self.order += 1;
-        self.acks.insert((at, self.order), ack);
-        if self.backward.happens(self.backward.duplicate) {
-            self.order += 1;
-            self.acks.insert((at, self.order), ack);
+        self.acks.send(at, ack);
+        if self.backward.random.happens(self.backward.duplicate) {
+            self.acks.send(at, ack);
         }
     }
 
@@ -287,24 +248,20 @@ impl Path {
         while let Some(ack) = self.receiver.poll_ack(self.now) {
             self.reply(ack);
         }
-        let data = self.data.keys().next().map(|key| key.0);
-        let ack = self.acks.keys().next().map(|key| key.0);
         let timers = [
             self.sender.poll_timeout(),
             self.receiver.poll_timeout(),
-            data,
-            ack,
+            self.data.due(),
+            self.acks.due(),
         ];
         let Some(next) = timers.into_iter().flatten().min() else {
             return false;
         };
         self.now = self.now.max(next);
         self.events += 1;
-        if ack == Some(next) {
-            let (_, ack) = self.acks.pop_first().unwrap();
+        if let Some(ack) = self.acks.receive(next) {
             self.sender.handle_ack(self.now, &ack);
-        } else if data == Some(next) {
-            let (_, segment) = self.data.pop_first().unwrap();
+        } else if let Some(segment) = self.data.receive(next) {
             self.receiver.handle_data(self.now, &segment, false);
         } else {
             self.sender.handle_timeout(self.now);

@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
+use testing::random::Random;
 use units::{Bytes, Duration};
 
 use super::*;
@@ -250,7 +251,7 @@ struct Pair {
     now: Instant,
     last_echo: u32,
     /// State of a generator, for choices within a run.
-    random: u64,
+    random: Random,
     /// Segments of runs, and how many of them took the fast path.
     segments: u64,
     taken: u64,
@@ -264,18 +265,10 @@ impl Pair {
             mss,
             now: Instant::from_millis(100),
             last_echo: 0,
-            random: seed,
+            random: Random::new(seed),
             segments: 0,
             taken: 0,
         }
-    }
-
-    fn draw(&mut self, bound: u64) -> u64 {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.random >> 33) % bound.max(1)
     }
 
     fn step(&mut self, step: &Step) {
@@ -360,7 +353,7 @@ impl Pair {
             Gap::Nanos(nanos) => nanos,
             Gap::Bursts { count, nanos } if index.is_multiple_of(count) => nanos,
             Gap::Bursts { .. } => 0,
-            Gap::Random(most) => self.draw(most),
+            Gap::Random(most) => self.random.below(most),
         };
         self.now += Duration::from_nanos(nanos);
     }
@@ -410,7 +403,7 @@ impl Pair {
         loop {
             assert_eq!(self.fast.has_ack(), self.general.has_ack());
             let expected = self.general.poll_ack(self.now);
-            let plain = if self.draw(8) > 0 {
+            let plain = if self.random.below(8) > 0 {
                 self.fast.poll_plain_ack(self.now)
             } else {
                 None
