@@ -131,7 +131,7 @@ def test_probabilities_add_up() -> None:
 def test_the_fit_finds_constants_that_make_right_answers_probable() -> None:
     right = (np.array([0.002, 0.05, 0.1]), np.array([True, False, False]), 20)
     made = likelihood.fit([right] * 4)
-    weights, _ = likelihood.probabilities(right[0], right[2], made)
+    weights, _ = likelihood.probabilities([0.002, 0.05, 0.1], right[2], made)
     assert weights[0] > 0.9
     assert made.none > 0.002
 
