@@ -178,14 +178,28 @@ def replay_file(
         slowstart.InputError: The file cannot be read, or an algorithm is not valid.
     """
 
+def compare_file(
+    file: str | PathLike[str], *, numbers: Sequence[int], algorithms: Sequence[str]
+) -> str:
+    """Compares what congestion controls would have had in flight with what the senders had.
+
+    Returns a list (JSON), one comparison per connection.
+
+    Raises:
+        slowstart.InputError: The file cannot be read, or an algorithm is not valid.
+    """
+
 def write_mahimahi(scenario: Scenario, file: str | PathLike[str], *, run: int) -> int:
     """Simulates a run and writes a new log of Mahimahi; returns the packets that entered."""
 
-def analyze_simulated(scenario: Scenario, *, run: int, vantage: str) -> str:
+def analyze_simulated(
+    scenario: Scenario, *, run: int, vantage: str, algorithms: Sequence[str] = ()
+) -> str:
     """Simulates a run, analyzes its capture at ``vantage``, and returns JSON, a list of flows.
 
     A flow has ``truth``, ``found``, ``last_new_s`` (when its last new data left, since the SYN),
-    ``limits`` (seconds by true and by found cause) and ``digest`` (of the capture).
+    ``limits`` (seconds by true and by found cause) and ``digest`` (of the capture); with
+    ``algorithms`` also ``comparison`` (as in :func:`compare_file`).
     """
 
 def run_vector(file: str | PathLike[str]) -> str:

@@ -39,12 +39,13 @@ FLOORS = (
     ("report.artifacts",),
     ("report.redraw",),
     # Captures.
-    ("analysis.situation", "analysis.known_window"),
-    ("analysis.figures", "analysis.path_fit"),
+    ("analysis.situation", "analysis.known_window", "analysis.likelihood"),
+    ("analysis.figures", "analysis.path_fit", "analysis.identify"),
     ("analysis.questions",),
     ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),
-    ("analysis.costs",),
+    ("analysis.costs", "analysis.identify_truth", "analysis.identify_kernel"),
+    ("analysis.identify_figures",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),
     ("fidelity.measuring", "fidelity.compare", "fidelity.edges"),
@@ -100,7 +101,12 @@ FLOORS = (
     ("commands.plain", "commands.grouping", "commands.figure_options", "commands.vectors"),
     ("commands.options",),
     ("commands.kernel", "commands.emulate", "commands.execution"),
-    ("commands.validate_groups", "commands.validate_analyze", "commands.validate_streams"),
+    (
+        "commands.validate_groups",
+        "commands.validate_analyze",
+        "commands.validate_identify",
+        "commands.validate_streams",
+    ),
     ("commands.validate",),
     ("commands.listing", "commands.stacks", "commands.worst"),
     (

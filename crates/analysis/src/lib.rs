@@ -22,8 +22,10 @@
 mod drain;
 mod evidence;
 mod exits;
+mod feed;
 pub mod file;
 mod growth;
+pub mod identify;
 pub mod logs;
 pub mod replay;
 pub mod report;

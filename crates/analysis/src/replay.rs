@@ -9,16 +9,11 @@
 //! congestion, and where more was in flight than the window allows, because the real sender grew in
 //! another way.
 
-use std::collections::VecDeque;
-
-use congestion::rate_sample::{Newest, RateEstimator, SendStamp};
-use congestion::{
-    Ack, Algorithm, AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory,
-    Phase, Sent,
-};
+use congestion::{Algorithm, AnyCongestionControl, CongestionControl};
 use serde::Serialize;
-use units::{Bytes, Duration, Instant, Rate};
+use units::Bytes;
 
+use crate::feed::Feed;
 use crate::report::Connection;
 use crate::series::Step;
 
@@ -64,147 +59,37 @@ pub struct Replay {
 /// Flight above the window of slow start that is no noise: this part of it.
 const ABOVE: f64 = 1.25;
 
-/// A segment in flight.
-struct Segment {
-    end: i64,
-    at: Instant,
-    stamp: SendStamp,
-}
-
 struct Player {
+    feed: Feed,
     subject: AnyCongestionControl,
     /// Reno with the standard slow start.
     standard: AnyCongestionControl,
-    smss: Bytes,
-    una: i64,
-    next: i64,
-    sent: VecDeque<Segment>,
-    rate: RateEstimator,
-    srtt: Option<Duration>,
-    min_rtt: Duration,
-}
-
-const fn instant(nanos: i64) -> Instant {
-    Instant::from_nanos(if nanos > 0 { nanos as u64 } else { 0 })
-}
-
-const fn bytes(count: i64) -> Bytes {
-    Bytes::new(if count > 0 { count as u64 } else { 0 })
 }
 
 impl Player {
     fn new(connection: &Connection, algorithm: &Algorithm, begin: i64) -> Self {
-        let smss = Bytes::new(u64::from(connection.largest_segment_bytes.clamp(1, 9_000)));
-        let rtt = connection.handshake.rtt_ms;
-        let rtt = rtt.map(|millis| Duration::from_nanos((millis * 1e6) as u64));
-        let initial = connection.initial_window_bytes.unwrap_or(0);
-        let context = BuildContext {
-            now: instant(begin),
-            smss,
-            initial_window: Bytes::new(initial.max(smss.get())),
-            seed: 1,
-            handshake_rtt: rtt,
-        };
+        let initial = Bytes::new(connection.initial_window_bytes.unwrap_or(0));
+        let feed = Feed::new(connection, begin, initial);
         let standard = Algorithm::parse("reno+standard").unwrap_or_default();
         let mut player = Self {
-            subject: algorithm.build(context),
-            standard: standard.build(context),
-            smss,
-            una: 0,
-            next: 0,
-            sent: VecDeque::new(),
-            rate: RateEstimator::default(),
-            srtt: rtt,
-            min_rtt: rtt.unwrap_or(Duration::MAX),
+            subject: algorithm.build(feed.context()),
+            standard: standard.build(feed.context()),
+            feed,
         };
-        let established = Established {
-            now: instant(begin),
-            rtt,
-            queued: Bytes::MAX,
-            receive_window: Bytes::MAX,
-            memory: PathMemory::default(),
-        };
+        let established = player.feed.established(Bytes::MAX, Bytes::MAX);
         player.subject.on_established(&established);
         player.standard.on_established(&established);
         player
     }
 
-    fn in_flight(&self) -> i64 {
-        (self.next - self.una).max(0)
-    }
-
     fn sent(&mut self, at: i64, start: i64, end: i64) {
-        let now = instant(at);
-        let in_flight = bytes(self.in_flight());
-        let stamp = self.rate.on_sent(now, self.sent.is_empty());
-        self.next = end;
-        self.sent.push_back(Segment {
-            end,
-            at: now,
-            stamp,
-        });
-        let sent = Sent {
-            now,
-            size: bytes(end - start),
-            in_flight,
-            snd_nxt: end.max(0) as u64,
-            retransmission: false,
-            idle_since: None,
-            app_limited: false,
-        };
+        let sent = self.feed.sent(at, start, end);
         self.subject.on_sent(&sent);
         self.standard.on_sent(&sent);
     }
 
     fn acked(&mut self, at: i64, una: i64) {
-        let now = instant(at);
-        let prior = self.in_flight();
-        let delivered = bytes(una - self.una);
-        let mut newest = None;
-        self.rate.on_delivered(now, delivered);
-        while self.sent.front().is_some_and(|segment| segment.end <= una) {
-            newest = self.sent.pop_front();
-        }
-        self.una = una;
-        let latest = newest
-            .as_ref()
-            .map(|segment| now.saturating_since(segment.at));
-        if let Some(rtt) = latest {
-            self.min_rtt = self.min_rtt.min(rtt);
-            let smoothed = self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8);
-            self.srtt = Some(smoothed);
-        }
-        let newest = newest.map(|segment| Newest {
-            stamp: segment.stamp,
-            sent: segment.at,
-            tx_in_flight: Bytes::ZERO,
-            lost: Bytes::ZERO,
-        });
-        let sample = self
-            .rate
-            .sample(now, newest, self.min_rtt, Bytes::ZERO, false);
-        let window = self.standard.window().cwnd;
-        let ack = Ack {
-            now,
-            delivered,
-            newly_lost: Bytes::ZERO,
-            prior_in_flight: bytes(prior),
-            in_flight: bytes(self.in_flight()),
-            snd_una: una.max(0) as u64,
-            snd_nxt: self.next.max(0) as u64,
-            advanced: true,
-            bytes_sent: self.next.max(0) as u64,
-            latest_rtt: latest,
-            srtt: self.srtt.unwrap_or(Duration::ZERO),
-            min_rtt: self.min_rtt,
-            rate: sample,
-            // Linux: in slow start, half of the window in use is enough.
-            cwnd_limited: window < bytes(prior) * 2,
-            app_limited: false,
-            phase: Phase::Open,
-            paced: false,
-            pacing_rate: Rate::MAX,
-        };
+        let ack = self.feed.acked(at, una, self.standard.window().cwnd);
         for control in [&mut self.subject, &mut self.standard] {
             control.on_delivery(&ack);
             control.on_ack(&ack);
@@ -229,22 +114,24 @@ pub fn replay(connection: &Connection, algorithm: &Algorithm) -> Replay {
         End::Data
     };
     for step in &connection.steps {
-        let (Step::Sent(at, ..) | Step::Acked(at, _)) = *step;
+        let (Step::Sent(at, ..) | Step::Acked(at, ..)) = *step;
         if at > real {
             end = End::RealExit;
             break;
         }
         last = at;
         match *step {
-            Step::Sent(at, start, finish) => {
+            Step::Sent(at, start, finish, _) => {
                 player.sent(at, start, finish);
                 let window = player.standard.window().cwnd.get() as f64;
-                if player.in_flight() as f64 > ABOVE * window + 2.0 * player.smss.get() as f64 {
+                if player.feed.in_flight() as f64
+                    > ABOVE * window + 2.0 * player.feed.smss.get() as f64
+                {
                     end = End::RealSenderDiffers;
                     break;
                 }
             }
-            Step::Acked(at, una) => player.acked(at, una),
+            Step::Acked(at, una, ..) => player.acked(at, una),
         }
         if player.subject.slow_start_exit().is_some() {
             end = End::Exit;

@@ -9,6 +9,7 @@ mod moments;
 mod pace;
 mod ranges;
 mod repairs;
+mod steps;
 
 use std::collections::VecDeque;
 
@@ -356,22 +357,6 @@ impl Sender {
         self.pace.is_paced()
     }
 
-    fn keep(&mut self, step: Step) {
-        let is_over = self.first_hole.is_some()
-            || self.first_retransmission.is_some()
-            || self.first_echo.is_some();
-        if let Some(steps) = &mut self.steps
-            && !is_over
-            && steps.len() < MOST_STEPS
-        {
-            steps.push(step);
-        }
-    }
-
-    fn window_left(&self) -> i64 {
-        self.window_edge.map_or(i64::MAX, |edge| edge - self.next)
-    }
-
     fn on_new(&mut self, at: i64, data: &Data, end: i64) {
         if data.start > self.next {
             if self.holes.bytes() == 0 {
@@ -396,7 +381,7 @@ impl Sender {
             at,
             is_clean: true,
         });
-        self.keep(Step::Sent(at - self.lag, data.start, end));
+        self.keep(Step::Sent(at - self.lag, data.start, end, self.edge()));
         let delivered = self.delivered();
         self.last_new = (at, delivered);
         self.last_new_limits = self.clock.limits;
@@ -515,7 +500,8 @@ impl Sender {
             self.after_recovery.get_or_insert((self.round + 1, 0));
         }
         if self.delivered() > before {
-            self.keep(Step::Acked(at - self.lag, self.una));
+            let arrived = self.arrived(at, ack.seen);
+            self.keep(Step::Acked(at - self.lag, self.una, self.edge(), arrived));
         }
         self.note_moment(at);
         self.count_round(at);

@@ -8,10 +8,12 @@ pub const MOST_POINTS: usize = 2048;
 /// What a sender sent or received, as a replay needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// New data left: when, its first byte, and one past its last.
-    Sent(i64, i64, i64),
-    /// The cumulative ACK advanced: when, and to which byte.
-    Acked(i64, i64),
+    /// New data left: when, its first byte, one past its last, and where the receive window ends.
+    Sent(i64, i64, i64, i64),
+    /// The cumulative ACK advanced: when, to which byte, where the receive window ends, and when by
+    /// the spacing of the ACKs. At the sender both times are the same. Elsewhere the first is that
+    /// of the data that answers it, and keeps the order of the steps; the second may be earlier.
+    Acked(i64, i64, i64, i64),
 }
 
 /// The state of the sender after a packet.

@@ -56,11 +56,7 @@ pub fn replay_file(
     numbers: Vec<u64>,
     algorithms: Vec<String>,
 ) -> PyResult<String> {
-    let parsed: Result<Vec<Algorithm>, _> = algorithms
-        .iter()
-        .map(|name| Algorithm::parse(name))
-        .collect();
-    let algorithms = parsed.map_err(errors::input)?;
+    let algorithms = parse(&algorithms)?;
     let options = Options {
         replayed: numbers.clone(),
         ..Options::default()
@@ -79,6 +75,39 @@ pub fn replay_file(
     };
     let replays = attend(py, &options.cancel, || Ok(()), work)?;
     replays.map_err(|error| errors::input(format!("{}: {error}", file.display())))
+}
+
+/// Compares what `algorithms` would have had in flight with what the senders of the connections
+/// `numbers` of a capture had; returns a list of JSON.
+#[pyfunction]
+#[pyo3(signature = (file, *, numbers, algorithms))]
+pub fn compare_file(
+    py: Python<'_>,
+    file: PathBuf,
+    numbers: Vec<u64>,
+    algorithms: Vec<String>,
+) -> PyResult<String> {
+    let algorithms = parse(&algorithms)?;
+    let options = Options {
+        replayed: numbers.clone(),
+        ..Options::default()
+    };
+    let work = || {
+        let report = analysis::analyze(&file, &options)?;
+        let chosen = report.connections.iter();
+        let chosen = chosen.filter(|connection| numbers.contains(&connection.number));
+        let made: Vec<Value> = chosen
+            .map(|connection| json!(analysis::identify::compare(connection, &algorithms)))
+            .collect();
+        Ok::<_, capture::ReadError>(Value::from(made).to_string())
+    };
+    let made = attend(py, &options.cancel, || Ok(()), work)?;
+    made.map_err(|error| errors::input(format!("{}: {error}", file.display())))
+}
+
+fn parse(names: &[String]) -> PyResult<Vec<Algorithm>> {
+    let parsed = names.iter().map(|name| Algorithm::parse(name));
+    parsed.collect::<Result<_, _>>().map_err(errors::input)
 }
 
 /// Simulates run `run` of a scenario and writes its link as a log of Mahimahi to the new file `file`.
@@ -260,16 +289,19 @@ fn together(trace: &PacketTrace, found: &analysis::Connection) -> Value {
 /// when its last new data left (`last_new_s`), what was in flight when slow start ended
 /// (`exit_flight_bytes`), the limit before the last new data (`last_limit`), the seconds in which
 /// each limit held it by the simulator and by the analysis (`limits[true][found]`), and a digest of
-/// the capture (`digest`). Times are since the SYN.
+/// the capture (`digest`). With `algorithms`, also the comparison with each (`comparison`). Times are
+/// since the SYN.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, run, vantage))]
+#[pyo3(signature = (scenario, *, run, vantage, algorithms = Vec::new()))]
 pub fn analyze_simulated(
     py: Python<'_>,
     scenario: PyRef<'_, Scenario>,
     run: u32,
     vantage: String,
+    algorithms: Vec<String>,
 ) -> PyResult<String> {
     let vantages = vantages(&[vantage])?;
+    let algorithms = parse(&algorithms)?;
     let (flows, mut packets) = simulate(py, &scenario.inner, run)?;
     let pairs = py.detach(|| {
         if vantages.contains(&Vantage::Middle) {
@@ -308,6 +340,9 @@ pub fn analyze_simulated(
                 "limits": trace.zip(found).map(|(trace, found)| together(trace, found)),
                 "last_limit": trace.and_then(last_limit),
                 "digest": digest,
+                "comparison": found.filter(|_| !algorithms.is_empty()).map(|found| {
+                    json!(analysis::identify::compare(found, &algorithms))
+                }),
             })
         };
         Ok::<_, std::io::Error>(Value::from(flows.iter().map(pair).collect::<Vec<_>>()))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slowstart._native import analyze_file
-from slowstart.analysis import questions
+from slowstart.analysis import identify, questions
 from slowstart.errors import InputError
 from slowstart.report import tables
 
@@ -216,6 +216,35 @@ def show(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]], as
             for note in report["notes"]:
                 out.print(f"{report['file']}: {note}")
     _show_answers(asked)
+    _show_identified(asked, chosen)
+
+
+def _host(found: identify.Identification, chosen: Sequence[dict[str, Any]]) -> str:
+    """The sender of identified connections: its port, too, if it is one."""
+    for each in chosen:
+        if each["number"] == found.connections[0]:
+            sender = str(each["sender"])
+            return sender if len(found.connections) == 1 else sender.rpartition(":")[0]
+    return ""
+
+
+def _show_identified(asked: Asked, chosen: Sequence[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    for found in asked.identified:
+        rows = found.rows()
+        if tables.write_plain(identify.HEADS, rows):
+            continue
+        several = f" ({len(found.connections)} connections)" if len(found.connections) > 1 else ""
+        tables.console().print(f"{_host(found, chosen)}{several}: {found.sentence()}")
+        if not rows:
+            continue
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for place, head in enumerate(identify.HEADS):
+            table.add_column(head, justify="right" if place in {1, 2} else "left")
+        for row in rows:
+            table.add_row(*row)
+        tables.console().print(table)
 
 
 def _show_answers(asked: Asked) -> None:
@@ -269,6 +298,7 @@ class Asked:
     document: dict[str, Any] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
+    identified: list[identify.Identification] = field(default_factory=list)
 
 
 def document(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -319,6 +349,9 @@ def write(
         command=f"slowstart analyze {shlex.join(each['file'] for each in reports)} -o DIR",
         answer_heads=questions.HEADS,
         answers=asked.rows,
+        identify_heads=identify.HEADS,
+        identified=[{"host": _host(each, chosen), "sentence": each.sentence(), "rows": each.rows()}
+                    for each in asked.identified],
         sentences=asked.lines,
     )  # fmt: skip
     (folder / "report.html").write_text(page, encoding="utf-8")

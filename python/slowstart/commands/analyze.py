@@ -25,6 +25,7 @@ Examples:
   slowstart analyze *.jsonl.zst --where reason=heuristic --json
   slowstart analyze flow.pcapng -o report
   slowstart analyze flow.pcapng -a cubic+search -a cubic+suss
+  slowstart analyze flow.pcapng --identify
   slowstart analyze flow.pcapng --scenario mine.toml && slowstart run mine.toml
 
 \b
@@ -50,6 +51,10 @@ same bytes over the fitted path, and the difference in seconds has an interval. 
 every start-up. Where the captured ACKs alone decide when a start-up would have left, a
 sentence says so. --scenario writes the fitted path for slowstart run. Both look at one
 connection: choose it with --where, --sort and --limit.
+
+\b
+--identify names the likeliest start-ups of each sending host, with probabilities and "none of
+these". Start-ups that leave the same packets on the captured path are named together.
 
 \b
 Keys of --where and --sort: number, start, duration, bytes, goodput, rtt, retransmissions,
@@ -94,6 +99,20 @@ def _ask(
             aside.write_text(fit.toml(Path(file).name), encoding="utf-8")
         asked.lines.append(f"The fitted path is {scenario}")
     return asked
+
+
+def _identify(chosen: list[dict[str, Any]], files: list[str], asked: Asked) -> None:
+    """What --identify adds."""
+    from slowstart.analysis import identify
+    from slowstart.report.progress import Meter
+
+    with Meter("replaying start-ups", quiet=False) as meter:
+        groups = identify.by_server(chosen)
+        for place, group in enumerate(groups):
+            meter(place, len(groups))
+            asked.identified += identify.identify(group[0].get("file", files[0]), group)
+        meter(len(groups), len(groups))
+    asked.document["identification"] = [each.document() for each in asked.identified]
 
 
 def _lacks_cost(cost: int, *, needed: bool) -> bool:
@@ -142,6 +161,9 @@ def analyze(
         int, typer.Option(metavar="N", min=0,
                           help="Number of connections to fit a path to, for what the exit cost.")
     ] = 1,
+    identify: Annotated[
+        bool, typer.Option("--identify", help="Name the likeliest start-ups of each sending host.")
+    ] = False,
     scenario: Annotated[
         str | None,
         typer.Option(metavar="FILE", show_default=False,
@@ -190,6 +212,8 @@ def analyze(
             most = 1 if asks else 0 if by_cost or lacks_cost else cost
             fits = questions.fit_paths(chosen, files, most, meter)
         asked = _ask(chosen, files, algorithms, scenario, fits)
+        if identify:
+            _identify(chosen, files, asked)
         if folder is not None:
             analysis.write(folder, reports, chosen, figures, asked)
     if as_json:

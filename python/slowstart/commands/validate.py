@@ -37,6 +37,7 @@ Examples:
   sudo slowstart validate analyze
   slowstart validate analyze simulated --quick
   sudo slowstart validate analyze kernel -o table
+  slowstart validate identify --quick -o identified
   slowstart validate --group all --stack linux-vm -n 10 -o company
   sudo slowstart validate --streams 20 --seed 100 -o differences
 
@@ -65,6 +66,13 @@ presets), held-out (senders, sizes and random numbers on which no rule was made)
 exit cost and what other start-ups would have gained, from the capture alone), and kernel
 (uploads by this kernel over emulated paths, against its trace event tcp:tcp_probe; needs
 root). -o keeps the kernel's captures.
+
+\b
+validate identify reports how often slowstart analyze --identify is right, on simulated flows
+over paths on which nothing was fitted: captures at the sender and at the receiver, all
+start-ups. With root, also uploads by this kernel over emulated paths. validate identify
+simulated and validate identify kernel make one of both, and validate identify fit fits the
+constants again. -o writes the confusion matrices and the reliability as figures.
 
 \b
 --streams feeds the same random ACKs (losses, reordering, duplicates, ACK loss, ECN echoes,
@@ -161,7 +169,8 @@ def validate(
 ) -> int:  # fmt: skip
     """Validate the simulated TCP against the Linux kernel over a grid of paths.
 
-    ``validate analyze`` validates ``slowstart analyze`` on connections whose start-up is known.
+    ``validate analyze`` validates ``slowstart analyze`` on connections whose start-up is known,
+    and ``validate identify`` its option ``--identify``.
     """
     if streams is not None:
         if paths or algorithm or group or clean or quick or tick_ms is not None:
@@ -201,6 +210,15 @@ def _validate_kernel(
         from slowstart.commands import validate_analyze as analysis_validation
 
         analysis_validation.validate(
+            paths[1:], quick=quick, runs=runs, output=output, as_json=as_json, quiet=quiet
+        )
+        return
+    if paths and paths[0] == "identify":
+        if algorithm or clean or group or tick_ms is not None:
+            raise InputError("validate identify has its own paths and algorithms")
+        from slowstart.commands import validate_identify
+
+        validate_identify.validate(
             paths[1:], quick=quick, runs=runs, output=output, as_json=as_json, quiet=quiet
         )
         return
