@@ -339,11 +339,14 @@ def _draw_levels(
             last = place + 1 == len(shown)
             near = not last and shown[place + 1][0] - level < _NEAR * high
             below = level > _NEAR * high / 2 and (has_reason if last else near)
+            # Below its line it would cover the label above the other one.
+            is_right = last and place and below and level - shown[0][0] < 2 * _NEAR * high
             axes.axhline(level, color=_GREY, linewidth=0.8, linestyle=":")
             axes.annotate(
-                label, (0, level), xycoords=("axes fraction", "data"), ha="left",
-                va="top" if below else "bottom", fontsize=scaled(7), color=_GREY,
-                xytext=(3, -2 if below else 1), textcoords="offset points",
+                label, (int(is_right), level), xycoords=("axes fraction", "data"),
+                ha="right" if is_right else "left", va="top" if below else "bottom",
+                fontsize=scaled(7), color=_GREY,
+                xytext=(-3 if is_right else 3, -2 if below else 1), textcoords="offset points",
                 path_effects=OUTLINE, zorder=7,
             )  # fmt: skip
     row[0][0].set_ylim(top=high)
