@@ -119,6 +119,28 @@ def test_several_connections_of_a_server_count_together(tmp_path: Path) -> None:
     assert both.candidates[0].probability > 0
 
 
+def test_connections_that_differ_from_the_common_answer_are_named(tmp_path: Path) -> None:
+    text = f"""[path]
+{WIRED}
+[[flow]]
+algorithm = "cubic+hystart"
+size = "8 MB"
+[[flow]]
+algorithm = "cubic+jump-start"
+size = "4 MB"
+start = "20 s"
+"""
+    file = tmp_path / "two.pcapng"
+    write_capture(Scenario.from_toml(text), file, run=0, vantages=["sender"])
+    (found,) = identify.identify(file)
+    names = ("hystart", "jump-start")
+    (common,) = (each for each in names if each in found.candidates[0].names)
+    ((sender, nearest),) = found.unlike
+    assert {common, nearest} == set(names)
+    assert f"{sender} ({nearest})" in found.sentence()
+    assert found.document()["unlike"] == [{"sender": sender, "nearest": nearest}]
+
+
 def test_probabilities_add_up() -> None:
     constants = likelihood.CONSTANTS["sender"]
     weights, none = likelihood.probabilities([0.001, 0.05, 0.3], 20, constants)

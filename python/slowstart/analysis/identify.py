@@ -19,7 +19,7 @@ from slowstart.report import tables
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 HEADS = ("start-up", "probability", "initial window", "sending", "left slow start")
 # Start-ups that no capture of one connection can show: they need routers, an earlier connection or
@@ -106,6 +106,10 @@ class Identification:
     """Moments that were compared."""
     why: str | None
     """Why the capture cannot tell; None if it can."""
+    unlike: tuple[tuple[str, str], ...] = ()
+    """Senders of connections that by themselves exclude the most probable set, with what each
+    resembles.
+    """
 
     def document(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -115,6 +119,7 @@ class Identification:
             "none_of_these": self.none_of_these,
             "moments": self.moments,
             "why": self.why,
+            "unlike": [{"sender": sender, "nearest": name} for sender, name in self.unlike],
             "sentence": self.sentence(),
         }
 
@@ -133,7 +138,11 @@ class Identification:
         text += "paced" if best.paced else "not paced"
         if len(best.names) > 1:
             text += "; these leave the same packets on this path"
-        return f"{text}. {_left(best, 'It left', 'It had not left')}"
+        text = f"{text}. {_left(best, 'It left', 'It had not left')}"
+        if self.unlike:
+            others = ", ".join(f"{sender} ({name})" for sender, name in self.unlike)
+            text += f" By themselves, these connections look like another start-up: {others}."
+        return text
 
     def rows(self) -> list[list[str]]:
         """Rows of :data:`HEADS`."""
@@ -200,6 +209,7 @@ def judge(
         return Identification(numbers, (), 0.0, 0, why)
     names = [each.algorithm for each in usable[0][2]]
     logs = np.zeros(len(names) + 1)
+    alone = []
     for connection, _, found, moments in usable:
         place = "sender" if connection["vantage"] in {"sender", "unknown", "log"} else "elsewhere"
         by_name = {each.algorithm: each.surprise for each in found}
@@ -207,11 +217,26 @@ def judge(
             [by_name[name] for name in names], moments, likelihood.CONSTANTS[place]
         )
         logs += np.log(np.maximum([*weights, none], 1e-300))
+        alone.append((connection["sender"], np.array([*weights, none])))
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     made = _sets(names, weights[:-1], usable)
     total = sum(each[3] for each in usable)
-    return Identification(numbers, tuple(made), float(weights[-1]), total, None)
+    unlike = tuple(_unlike(made[0], names, alone))
+    return Identification(numbers, tuple(made), float(weights[-1]), total, None, unlike)
+
+
+def _unlike(
+    best: Candidate, names: Sequence[str], alone: Sequence[tuple[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Connections that exclude the common answer, with what each resembles most."""
+    words = [*(start_up(name) for name in names), "none of these"]
+    for sender, weights in alone:
+        chosen = sum(
+            weight for word, weight in zip(words, weights, strict=True) if word in best.names
+        )
+        if chosen < 1 - _SURE:
+            yield sender, words[int(np.argmax(weights))]
 
 
 def _hidden(comparison: dict[str, Any]) -> str | None:
