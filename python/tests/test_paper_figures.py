@@ -220,6 +220,15 @@ def test_saved_results_are_drawn_again_with_the_same_bytes(
     assert done.stdout == "paper/exit-shares.pdf\n"
 
 
+def test_a_height_without_room_for_the_labels_is_refused(tmp_path: Path) -> None:
+    with figure_style.using(figure_style.Look(height_in=2.0)):
+        figure = canvas.new_figure(6.0, 6.0)
+        for axes in figure.subplots(6, 1):
+            axes.set_ylabel("completion time (s)")
+        with pytest.raises(InputError, match="--height 2in leaves the labels of the axes no room"):
+            canvas.write(figure, tmp_path, "low")
+
+
 def test_plot_draws_what_it_is_asked_for(command: Command, path_file: Path) -> None:
     names = ("-a", "A=cubic+search", "-a", "reno+standard", "-a", "cubic+standard")
     made = command("compare", str(path_file), "wired", *names, "--size", "200kB", "-o", "out", "-q")

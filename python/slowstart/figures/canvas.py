@@ -19,6 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from slowstart import figure_style
+from slowstart.errors import InputError
 from slowstart.figures import vector
 from slowstart.figures.layout import OnePass, fix_labels, free_labels
 from slowstart.figures.stacking import PanelFigure
@@ -345,7 +346,23 @@ def _write(figure: Figure, folder: Path, name: str, svg: bytes | None) -> list[P
         else:
             _png(figure, file)
         made.append(file)
+    if (height := figure_style.current().height_in) is not None:
+        _check_height(figure, height)
     return made
+
+
+def _check_height(figure: Figure, height: float) -> None:
+    """Refuses a height at which the labels of vertical axes cover each other."""
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
+    labels = [each.yaxis.label for each in figure.axes if each.yaxis.label.get_text()]
+    boxes = [each.get_window_extent(renderer) for each in labels]
+    for place, one in enumerate(boxes):
+        if any(one.overlaps(other) for other in boxes[place + 1 :]):
+            raise InputError(
+                f"--height {height:.3g}in leaves the labels of the axes no room: choose a larger "
+                "height, more --panels side by side, or fewer algorithms"
+            )
 
 
 def outlined(figure: Figure) -> bytes:
