@@ -54,6 +54,7 @@ NEEDS = (
     ("run", SCENARIO, "-o", "report"),
     ("analyze", "capture.pcapng", "-o", "report"),
     ("analyze", "capture.pcapng", "-a", "cubic+search"),
+    ("analyze", "capture.pcapng", "--identify"),
     ("export", ".", "--format", "csv", "-o", "run.csv"),
     ("path", "geo", "-o", "look"),
     ("plot", ".", "evolution"),

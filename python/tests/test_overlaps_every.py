@@ -20,7 +20,7 @@ from test_overlaps import KINDS, assert_apart
 from test_overlaps_elsewhere import CAPTURE, WORKED
 
 from slowstart import figure_style, look, plots
-from slowstart.analysis import connections
+from slowstart.analysis import connections, identify, identify_figures, identify_truth
 from slowstart.analysis import figures as analysis_figures
 from slowstart.commands.cli import invoke
 from slowstart.evaluation import drawing as evaluation_drawing
@@ -219,6 +219,26 @@ def validations(_: Folder) -> Figures:
     )
 
 
+def identifications(_: Folder) -> Figures:
+    names = [identify.start_up(each) for each in identify.candidates()]
+    places = {
+        place: {
+            "all": {"flows": 960},
+            "confusion": {
+                name: {name: 44, identify_truth.NONE: 2, identify_truth.CANNOT: 2} for name in names
+            },
+            "reliability": [{"probability": 0.1 * each, "right": 0.1 * each} for each in range(11)],
+        }
+        for place in ("sender", "receiver")
+    }
+    made = identify_figures.confusion(places["sender"], "sender")
+    # The boxes of slanted texts overlap where the texts do not.
+    for each in made.axes[0].get_xticklabels():
+        each.set_visible(False)
+    yield made
+    yield identify_figures.reliability(places)
+
+
 def comparisons(_: Folder) -> Figures:
     for draw in (*KINDS.values(), *WORKED.values()):
         yield draw()
@@ -228,7 +248,7 @@ EVERY: Mapping[str, Callable[[Folder], Figures]] = {
     each.__name__: each
     for each in (
         sweeps, searches, scorecards, captures, studies, maps, receivers, paths, steps,
-        validations, comparisons,
+        validations, identifications, comparisons,
     )
 }  # fmt: skip
 DRAWN: set[str] = set()

@@ -13,7 +13,8 @@ import pytest
 from conftest import Command
 
 import slowstart
-from slowstart import InputError, studies
+from slowstart import InputError, plots, studies
+from slowstart.studies import figures as study_figures
 
 STUDY = """
 title = "A small study"
@@ -232,8 +233,12 @@ def test_a_full_run_judges_every_claim(folder: Path, tmp_path: Path) -> None:
     assert document["claims_totals"] == {"agrees": 3, "differs": 1, **rest}
     assert pl.read_csv(out / "claims.csv")["verdict"].to_list() == list(words.values())
     page = (out / "report.html").read_text()
-    # Each figure once for a wide screen and once for a phone.
-    assert page.count("data:image/svg+xml;base64,") == 2 * 4
+    # Each figure once for a wide screen, and once for a phone if it is wider than that.
+    figures = [
+        study_figures.draw(findings, each, findings.stacks) for each in findings.study.drawings
+    ]
+    narrow = [plots.stacked(each) for each in figures if each is not None]
+    assert page.count("data:image/svg+xml;base64,") == 4 + sum(each is not None for each in narrow)
     assert "<script>" not in page
     assert not re.search(r"https?:|<link|@import|src=\"(?!data:)|url\(", page)
     assert not list(out.glob(".*"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slowstart._native import analyze_file
-from slowstart.analysis import identify, questions
+from slowstart.analysis import questions
 from slowstart.errors import InputError
 from slowstart.report import tables
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
+
+    from slowstart.analysis.identify import Identification
 
 FORMAT = 1
 """Format of the document of ``slowstart analyze --json``."""
@@ -219,7 +221,7 @@ def show(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]], as
     _show_identified(asked, chosen)
 
 
-def _host(found: identify.Identification, chosen: Sequence[dict[str, Any]]) -> str:
+def _host(found: Identification, chosen: Sequence[dict[str, Any]]) -> str:
     """The sender of identified connections: its port, too, if it is one."""
     for each in chosen:
         if each["number"] == found.connections[0]:
@@ -229,18 +231,22 @@ def _host(found: identify.Identification, chosen: Sequence[dict[str, Any]]) -> s
 
 
 def _show_identified(asked: Asked, chosen: Sequence[dict[str, Any]]) -> None:
+    if not asked.identified:
+        return
     from rich.table import Table
+
+    from slowstart.analysis.identify import HEADS
 
     for found in asked.identified:
         rows = found.rows()
-        if tables.write_plain(identify.HEADS, rows):
+        if tables.write_plain(HEADS, rows):
             continue
         several = f" ({len(found.connections)} connections)" if len(found.connections) > 1 else ""
         tables.console().print(f"{_host(found, chosen)}{several}: {found.sentence()}")
         if not rows:
             continue
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for place, head in enumerate(identify.HEADS):
+        for place, head in enumerate(HEADS):
             table.add_column(head, justify="right" if place in {1, 2} else "left")
         for row in rows:
             table.add_row(*row)
@@ -298,7 +304,7 @@ class Asked:
     document: dict[str, Any] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
-    identified: list[identify.Identification] = field(default_factory=list)
+    identified: list[Identification] = field(default_factory=list)
 
 
 def document(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -322,6 +328,7 @@ def write(
     """
     from slowstart._version import __version__
     from slowstart.analysis.figures import figure
+    from slowstart.analysis.identify import HEADS
     from slowstart.plots import save, styled
     from slowstart.report.page import inline, render
 
@@ -349,7 +356,7 @@ def write(
         command=f"slowstart analyze {shlex.join(each['file'] for each in reports)} -o DIR",
         answer_heads=questions.HEADS,
         answers=asked.rows,
-        identify_heads=identify.HEADS,
+        identify_heads=HEADS,
         identified=[{"host": _host(each, chosen), "sentence": each.sentence(), "rows": each.rows()}
                     for each in asked.identified],
         sentences=asked.lines,

@@ -122,7 +122,7 @@ def _lacks_cost(cost: int, *, needed: bool) -> bool:
         InputError: A library is missing, and ``needed``.
     """
     if needed:
-        extras.need_report("-o, -a, --scenario or a condition on the cost")
+        extras.need_report("-o, -a, --identify, --scenario or a condition on the cost")
     libraries = extras.missing() if cost else []
     if libraries:
         complain(extras.sentence("the cost of an exit", libraries))
@@ -188,7 +188,7 @@ def analyze(
     analysis.select([], where=conditions, sort=sort, limit=limit)
     by_cost = any("cost" in each for each in (*conditions, sort or ""))
     asks = bool(algorithms) or scenario is not None
-    lacks_cost = _lacks_cost(cost, needed=output is not None or by_cost or asks)
+    lacks_cost = _lacks_cost(cost, needed=output is not None or by_cost or asks or identify)
     with output_folder(output) as folder:
         points = 1000 if folder is not None else 0
         reports = analysis.read(files, points=points)
