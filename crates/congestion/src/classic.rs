@@ -396,11 +396,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        let (reason, undoable) = match congestion.kind {
-            CongestionKind::Loss => (ExitReason::Loss, true),
-            CongestionKind::Ecn => (ExitReason::Ecn, false),
-            CongestionKind::Timeout => (ExitReason::Timeout, true),
-        };
+        let undoable = congestion.kind != CongestionKind::Ecn;
         let timeout = congestion.kind == CongestionKind::Timeout;
         // A loss during CWR, or a mark during recovery or after a timeout, reduces nothing more: but
         // what was reduced can no longer be undone.
@@ -410,7 +406,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.prior_ssthresh = Bytes::ZERO;
             return;
         }
-        self.record_exit(congestion.now, reason);
+        self.record_exit(congestion.now, congestion.kind.into());
         let before = self.window;
         // RFC5681-3.1i
         if !timeout || congestion.first_of_window {

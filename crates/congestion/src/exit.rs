@@ -12,6 +12,8 @@ use core::fmt;
 
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::CongestionKind;
+
 /// Why slow start ended, with the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
@@ -221,6 +223,17 @@ impl Fact {
 
 /// The most numbers that an exit has.
 pub const FACTS: usize = 4;
+
+impl From<CongestionKind> for ExitReason {
+    /// The reason of a slow start that a congestion episode ended.
+    fn from(kind: CongestionKind) -> Self {
+        match kind {
+            CongestionKind::Loss => Self::Loss,
+            CongestionKind::Ecn => Self::Ecn,
+            CongestionKind::Timeout => Self::Timeout,
+        }
+    }
+}
 
 impl ExitReason {
     /// The word for it in results.

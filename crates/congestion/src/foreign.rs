@@ -17,8 +17,8 @@ use units::{Bytes, Instant, Rate};
 
 use crate::signal::whole;
 use crate::{
-    Ack, Avoidance, BuildContext, Congestion, CongestionControl, CongestionKind, Decision,
-    ExitReason, Needs, Pace, Sent, SlowStartExit, Startup, Step, Window,
+    Ack, Avoidance, BuildContext, Congestion, CongestionControl, Decision, ExitReason, Needs, Pace,
+    Sent, SlowStartExit, Startup, Step, Window,
 };
 
 /// Instances of one kind, by number.
@@ -412,13 +412,8 @@ impl CongestionControl for ForeignControl {
 
     fn on_congestion(&mut self, congestion: &Congestion) {
         let (kind, number) = self.instance.parts();
-        let episode = match congestion.kind {
-            CongestionKind::Loss => ExitReason::Loss,
-            CongestionKind::Ecn => ExitReason::Ecn,
-            CongestionKind::Timeout => ExitReason::Timeout,
-        };
         let state = kind.on_congestion(number, congestion);
-        self.accept(congestion.now, state, Some(episode));
+        self.accept(congestion.now, state, Some(congestion.kind.into()));
     }
 
     fn on_recovery_exit(&mut self, now: Instant) {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use analysis::{Options, Tracker};
+use analysis::{Connection, Options, Tracker};
 use capture::simulated::{self, Remark};
 use congestion::Algorithm;
 use measure::{FlowResult, Limit, PacketKind, PacketTrace, Vantage};
@@ -56,25 +56,10 @@ pub fn replay_file(
     numbers: Vec<u64>,
     algorithms: Vec<String>,
 ) -> PyResult<String> {
-    let algorithms = parse(&algorithms)?;
-    let options = Options {
-        replayed: numbers.clone(),
-        ..Options::default()
-    };
-    let work = || {
-        let report = analysis::analyze(&file, &options)?;
-        let chosen = report.connections.iter();
-        let chosen = chosen.filter(|connection| numbers.contains(&connection.number));
-        let replays: Vec<Value> = chosen
-            .flat_map(|connection| {
-                let one = |algorithm| json!(analysis::replay::replay(connection, algorithm));
-                algorithms.iter().map(one)
-            })
-            .collect();
-        Ok::<_, capture::ReadError>(Value::from(replays).to_string())
-    };
-    let replays = attend(py, &options.cancel, || Ok(()), work)?;
-    replays.map_err(|error| errors::input(format!("{}: {error}", file.display())))
+    of_connections(py, &file, numbers, &algorithms, |connection, algorithms| {
+        let one = |algorithm| json!(analysis::replay::replay(connection, algorithm));
+        algorithms.iter().map(one).collect()
+    })
 }
 
 /// Compares what `algorithms` would have had in flight with what the senders of the connections
@@ -87,17 +72,30 @@ pub fn compare_file(
     numbers: Vec<u64>,
     algorithms: Vec<String>,
 ) -> PyResult<String> {
-    let algorithms = parse(&algorithms)?;
+    of_connections(py, &file, numbers, &algorithms, |connection, algorithms| {
+        vec![json!(analysis::identify::compare(connection, algorithms))]
+    })
+}
+
+/// What `replay` makes of each of the connections `numbers` of a capture, as a list of JSON.
+fn of_connections(
+    py: Python<'_>,
+    file: &Path,
+    numbers: Vec<u64>,
+    algorithms: &[String],
+    replay: impl Fn(&Connection, &[Algorithm]) -> Vec<Value> + Send + Sync,
+) -> PyResult<String> {
+    let algorithms = parse(algorithms)?;
     let options = Options {
         replayed: numbers.clone(),
         ..Options::default()
     };
     let work = || {
-        let report = analysis::analyze(&file, &options)?;
+        let report = analysis::analyze(file, &options)?;
         let chosen = report.connections.iter();
         let chosen = chosen.filter(|connection| numbers.contains(&connection.number));
         let made: Vec<Value> = chosen
-            .map(|connection| json!(analysis::identify::compare(connection, &algorithms)))
+            .flat_map(|connection| replay(connection, &algorithms))
             .collect();
         Ok::<_, capture::ReadError>(Value::from(made).to_string())
     };
@@ -262,7 +260,7 @@ fn last_limit(trace: &PacketTrace) -> Option<&'static str> {
 
 /// Seconds in which the simulator's sender waited for one cause, and the analysis says another: one
 /// object of found causes for each true one.
-fn together(trace: &PacketTrace, found: &analysis::Connection) -> Value {
+fn together(trace: &PacketTrace, found: &Connection) -> Value {
     let begin = begin(trace).map_or(0, Instant::as_nanos) as i64;
     let end = found.waits.last().map_or(0, |wait| wait.until);
     let mut seconds: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
