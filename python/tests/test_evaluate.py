@@ -14,6 +14,7 @@ from conftest import Command
 import slowstart
 from slowstart import InputError, Scenario
 from slowstart.evaluation import jobs, kernel, leaderboard, scores, table, words
+from slowstart.store import runs as stored
 from slowstart.studies.store import Store
 
 # Sections of RFC 9743 with criteria.
@@ -494,17 +495,18 @@ def test_a_changed_python_file_is_run_again(
     (name,) = jobs.canonical(["cubic+worse:Never"]).values()
     before = [each.job.key for each in jobs.cells(small, [name], quick=True)]
     (tmp_path / "worse.py").write_text(BAD + "\n# another version\n")
-    jobs._source.cache_clear()
+    stored._digest.cache_clear()
     after = [each.job.key for each in jobs.cells(small, [name], quick=True)]
-    jobs._source.cache_clear()
+    stored._digest.cache_clear()
     changed = [a != b for a, b in zip(before, after, strict=True)]
     cells = jobs.cells(small, [name], quick=True)
     assert changed == [each.algorithm == name for each in cells]
 
 
 def test_a_built_in_start_up_has_no_file() -> None:
-    assert jobs._source("cubic+search:version=4.0,exit=drain") is None
-    assert jobs._source("bbr") is None
+    for name in ("cubic+search:version=4.0,exit=drain", "bbr"):
+        (scenario,) = slowstart.compare("wired", name, size="1 kB")
+        assert stored.sources(scenario.definition()) == []
 
 
 def test_the_kernel_answers_rows_without_an_ideal_exit() -> None:

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import importlib.util
 import json
-import sys
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -26,13 +21,13 @@ from slowstart.evaluation.table import (
 )
 from slowstart.report.exits import ideal
 from slowstart.running import compare
-from slowstart.store.runs import run_key
 from slowstart.studies.files import toml
 from slowstart.studies.grid import points
 from slowstart.studies.store import Extract, Job, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from slowstart._native import Scenario
     from slowstart.evaluation.table import Row, Setup, Table
@@ -45,20 +40,6 @@ TABLES = ("flows", "links", "traffic")
 BASELINES = ("cubic+hystart", "reno", "cubic+hystart++", "cubic+search", "bbr")
 _SEED = 1
 _LEAST_SETTLED_S = 1.0
-
-
-@dataclass(frozen=True)
-class _Job(Job):
-    """Runs of an algorithm that may be written in Python."""
-
-    source: str | None = None
-    """A hash of its file: runs of an earlier version of the file are not used."""
-
-    @cached_property
-    def key(self) -> str:
-        """As in a job; also of the file."""
-        extracts = [f"{each.name}:{each.version}" for each in self.extracts]
-        return run_key(self.scenario, self.stack, [*extracts, *filter(None, [self.source])])
 
 
 @dataclass(frozen=True)
@@ -98,27 +79,6 @@ def canonical(algorithms: Iterable[str]) -> dict[str, str]:
         if name not in known.values():
             known[each] = name
     return known
-
-
-@lru_cache
-def _source(algorithm: str) -> str | None:
-    """A hash of the files of parts written in Python, which their names do not identify."""
-    texts = b""
-    for part in algorithm.split("+"):
-        module, colon, _ = part.partition(":")
-        if not colon or not module.replace(".", "").replace("_", "").isalnum():
-            continue
-        here = str(Path.cwd())
-        sys.path.insert(0, here)
-        try:
-            found = importlib.util.find_spec(module)
-        except (ImportError, ValueError):
-            found = None
-        finally:
-            sys.path.remove(here)
-        if found is not None and found.origin and Path(found.origin).is_file():
-            texts += Path(found.origin).read_bytes()
-    return hashlib.sha256(texts).hexdigest()[:16] if texts else None
 
 
 def cells(
@@ -181,7 +141,6 @@ def _cells_of(
 ) -> list[Cell]:
     made = []
     extracts = _extracts(setup)
-    source = _source(algorithm) if algorithm else None
     for place, repeated in points(list(setup.axes), setup.runs):
         labels = {axis.name: point.label for axis, point in zip(setup.axes, place, strict=True)}
         if quick and any(labels[axis] not in values for axis, values in setup.kept.items()):
@@ -191,7 +150,7 @@ def _cells_of(
             point.apply(tree)
         scenario = build(_named(tree, algorithm), setup)
         count = runs or repeated.of(stack, quick=quick)
-        job = _Job(scenario, count, stack, extracts=extracts, source=source)
+        job = Job(scenario, count, stack, extracts=extracts)
         made.append(Cell(setup.name, algorithm, labels, job))
     return made
 
