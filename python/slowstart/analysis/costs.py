@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from slowstart._native import (
 )
 from slowstart.analysis import path_fit
 from slowstart.analysis.situation import POINTS
-from slowstart.analysis.truth import print_table
+from slowstart.analysis.truth import observe_all, print_table
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,13 +117,8 @@ def run(
     chosen: Sequence[Case], threads: int, progress: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
     """Observes all cases, in their order."""
-    rows = []
-    with ThreadPoolExecutor(threads) as pool:
-        for number, row in enumerate(pool.map(observe, chosen)):
-            progress(number + 1, len(chosen))
-            if row is not None:
-                rows.append(row)
-    return rows
+    rows = observe_all(observe, chosen, threads, progress)
+    return [row for row in rows if row is not None]
 
 
 def _errors(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

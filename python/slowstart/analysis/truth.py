@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from slowstart.report import tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+_Case = TypeVar("_Case")
+_Row = TypeVar("_Row")
 ALGORITHMS = (
     "cubic", "cubic+standard", "reno+standard", "cubic+search", "cubic+hystart++", "bbr",
 )  # fmt: skip
@@ -224,7 +226,18 @@ def run(
     chosen: Sequence[Case], threads: int, progress: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
     """Observes all cases, in their order."""
-    rows: dict[int, dict[str, Any] | None] = {}
+    rows = observe_all(observe, chosen, threads, progress)
+    return [row for row in rows if row is not None]
+
+
+def observe_all(
+    observe: Callable[[_Case], _Row],
+    chosen: Sequence[_Case],
+    threads: int,
+    progress: Callable[[int, int], None],
+) -> list[_Row]:
+    """What ``observe`` finds in each case, in their order; an interruption ends it at once."""
+    rows: dict[int, _Row] = {}
     with ThreadPoolExecutor(threads) as pool:
         waiting = {pool.submit(observe, case): number for number, case in enumerate(chosen)}
         try:
@@ -234,7 +247,7 @@ def run(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [row for number in sorted(rows) if (row := rows[number]) is not None]
+    return [rows[number] for number in sorted(rows)]
 
 
 def _errors(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:

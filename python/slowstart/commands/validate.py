@@ -204,23 +204,18 @@ def _validate_kernel(
 ) -> None:
     """Validates over the grid, over paths, groups, or with ``analyze`` the analysis."""
     need_report("slowstart validate")
-    if paths and paths[0] == "analyze":
-        if algorithm or clean or group or tick_ms is not None:
-            raise InputError("validate analyze has its own paths and algorithms")
-        from slowstart.commands import validate_analyze as analysis_validation
+    if paths and paths[0] in ("analyze", "identify"):
+        from slowstart.commands import validate_analyze, validate_identify
 
-        analysis_validation.validate(
-            paths[1:], quick=quick, runs=runs, output=output, as_json=as_json, quiet=quiet
-        )
-        return
-    if paths and paths[0] == "identify":
+        word, *parts = paths
+        other = validate_analyze if word == "analyze" else validate_identify
+        own = f"validate {word} has its own paths and algorithms"
         if algorithm or clean or group or tick_ms is not None:
-            raise InputError("validate identify has its own paths and algorithms")
-        from slowstart.commands import validate_identify
-
-        validate_identify.validate(
-            paths[1:], quick=quick, runs=runs, output=output, as_json=as_json, quiet=quiet
-        )
+            raise InputError(own)
+        for part in parts:
+            if part not in other.PARTS:
+                raise InputError(f"{own}: it takes {', '.join(other.PARTS)}, not `{part}`")
+        other.validate(parts, quick=quick, runs=runs, output=output, as_json=as_json, quiet=quiet)
         return
     output = output or _FOLDER
     if stack == "linux":
