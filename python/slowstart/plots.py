@@ -52,6 +52,7 @@ from slowstart.figures.canvas import (
     styled,
     thin,
     widen,
+    with_values,
     write,
     write_and_outline,
 )
@@ -434,7 +435,7 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
     paths = costs["path"].unique(maintain_order=True).to_list()
     widths = line_widths(len(names))
     columns = ("cost_s", "cost_low_s", "cost_high_s")
-    paths, zeros = _with_values(costs, paths, pl.any_horizontal(pl.col(*columns) != 0))
+    paths, zeros = with_values(costs, paths, pl.any_horizontal(pl.col(*columns) != 0))
     with styled():
         figure, (grid,) = panels(max(5.2, 0.8 + 3.1 * len(paths)), 3.8, 1, len(paths))
         for axes, path in zip(grid, paths, strict=True):
@@ -455,14 +456,6 @@ def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
         return finish(figure, "Completion time less that with an ideal slow-start exit")
 
 
-def _with_values(
-    table: pl.DataFrame, paths: list[str], there: pl.Expr
-) -> tuple[list[str], list[str]]:
-    """The paths that have a row where ``there`` holds, and the others; all if none has one."""
-    kept = [path for path in paths if table.filter((pl.col("path") == path) & there).height]
-    return (kept, [each for each in paths if each not in kept]) if kept else (paths, [])
-
-
 # --- distributions -------------------------------------------------------------------------------
 
 
@@ -481,7 +474,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
     )
     retransmitted = 100 * pl.col("segments_retransmitted") / pl.col("segments_sent")
     second = "retransmitted segments (%)"
-    lossy, zeros = _with_values(flows, paths, pl.col("segments_retransmitted") > 0)
+    lossy, zeros = with_values(flows, paths, pl.col("segments_retransmitted") > 0)
     measures = [measure, (retransmitted, second)]
     if lossy == paths and not (flows["segments_retransmitted"] > 0).any():
         lossy, zeros = [], paths

@@ -226,6 +226,14 @@ def note_zeros(figure: Figure, names: Sequence[str]) -> None:
         figure.note = f"Left out, because all values are zero: {', '.join(names)}."
 
 
+def with_values(
+    table: pl.DataFrame, paths: list[str], there: pl.Expr
+) -> tuple[list[str], list[str]]:
+    """The paths that have a row where ``there`` holds, and the others; all if none has one."""
+    kept = [path for path in paths if table.filter((pl.col("path") == path) & there).height]
+    return (kept, [each for each in paths if each not in kept]) if kept else (paths, [])
+
+
 def note_of(figure: Figure) -> str:
     """A sentence for the figure's caption about what is left out; empty if nothing is."""
     return figure.note if isinstance(figure, PanelFigure) else ""

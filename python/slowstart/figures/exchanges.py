@@ -24,6 +24,7 @@ from slowstart.figures.canvas import (
     plural,
     styled,
     thin,
+    with_values,
 )
 
 if TYPE_CHECKING:
@@ -136,10 +137,7 @@ def queues(table: pl.DataFrame) -> Figure:
     styles = colors.styles(links)
     widths = line_widths(len(links))
     mean = table.group_by("path", "link", "percent").agg(pl.col("queue_packets").mean())
-    full = mean.filter(pl.col("queue_packets") > 0)["path"].unique()
-    kept = [path for path in paths if path in full] or paths
-    zeros = [path for path in paths if path not in kept]
-    paths = kept
+    paths, zeros = with_values(mean, paths, pl.col("queue_packets") > 0)
     with styled():
         figure, (row,) = panels(max(5.2, 0.8 + 3.4 * len(paths)), 4.4, 1, len(paths), sharey="all")
         for axes, path in zip(row, paths, strict=True):
