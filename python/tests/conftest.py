@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +62,29 @@ def command(tmp_path: Path) -> Command:
         )
 
     return run
+
+
+@pytest.fixture
+def module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Callable[[str], str]]:
+    """Writes a module to the working directory; returns its name, the tests' ``MODULE``."""
+    monkeypatch.chdir(tmp_path)
+    name: str = request.module.MODULE
+
+    def write(text: str) -> str:
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
+        sys.modules.pop(name, None)
+        return name
+
+    yield write
+    sys.modules.pop(name, None)
+
+
+def flows(*algorithms: str, path: str = "wired", size: str = "2 MB") -> list[dict[str, Any]]:
+    """The first flow of each run over a path."""
+    result = slowstart.run(slowstart.compare(path, list(algorithms), size=size))
+    return [run["flows"][0] for run in json.loads(result.to_json())["runs"]]
 
 
 @pytest.fixture

@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import re
 import sys
-import textwrap
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from conftest import flows
 
 import slowstart
 from slowstart.store import runs
 from slowstart.store.runs import run_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from conftest import Command
 
+MODULE = "own_algorithm"
 RENO = """
 class Reno:
     def __init__(self, smss, initial_window):
@@ -126,26 +127,6 @@ class Steady:
     def on_congestion(self, congestion):
         pass
 """
-
-
-@pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Writes a module to the working directory; returns its name."""
-    monkeypatch.chdir(tmp_path)
-    name = "own_algorithm"
-
-    def write(text: str) -> str:
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
-        sys.modules.pop(name, None)
-        return name
-
-    yield write
-    sys.modules.pop(name, None)
-
-
-def flows(*algorithms: str, path: str = "wired", size: str = "2 MB") -> list[dict[str, Any]]:
-    result = slowstart.run(slowstart.compare(path, list(algorithms), size=size))
-    return [run["flows"][0] for run in json.loads(result.to_json())["runs"]]
 
 
 def traced(algorithm: str, path: str) -> tuple[Any, ...]:

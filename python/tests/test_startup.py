@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
-import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from conftest import flows
 
 import slowstart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Command
 
+MODULE = "own_start_up"
 DOUBLING = """
 class Doubling:
     def __init__(self, smss, initial_window):
@@ -25,26 +25,6 @@ class Doubling:
     def on_ack(self, ack, window):
         return ack.delivered
 """
-
-
-@pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Writes a module to the working directory; returns its name."""
-    monkeypatch.chdir(tmp_path)
-    name = "own_start_up"
-
-    def write(text: str) -> str:
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
-        sys.modules.pop(name, None)
-        return name
-
-    yield write
-    sys.modules.pop(name, None)
-
-
-def flows(*algorithms: str, path: str = "wired", size: str = "2 MB") -> list[dict[str, Any]]:
-    result = slowstart.run(slowstart.compare(path, list(algorithms), size=size))
-    return [run["flows"][0] for run in json.loads(result.to_json())["runs"]]
 
 
 def test_a_class_that_doubles_is_slow_start(module: Callable[[str], str]) -> None:
