@@ -1,4 +1,4 @@
-//! What a congestion control is told in a replay: the segments and ACKs of a captured connection.
+//! What a congestion control receives in a replay: the segments and ACKs of a captured connection.
 //!
 //! Delivered are the bytes of the cumulative ACK; a replay ends at the first sign of congestion, so
 //! no SACK block comes before.

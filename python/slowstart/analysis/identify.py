@@ -31,7 +31,7 @@ _WHOLE = ("bbr", "bbr3", "bbrp")
 _AVOIDANCES = ("hybla+standard", "vegas+standard")
 # Congestion avoidance says little in the few round trips that are compared.
 _AVOIDANCE = "cubic"
-# More probable ones are not told apart.
+# More probable ones are not distinguished.
 _SURE, _LEAST_SHOWN = 0.99, 0.001
 # What most servers use comes first in a set.
 _USUAL = ("standard", "hystart", "hystart++", "bbr", "bbr3", "search")

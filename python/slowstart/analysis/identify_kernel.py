@@ -64,7 +64,7 @@ def _identified(case: kernel.Case, folder: Path) -> list[dict[str, Any]]:
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
     """Prints how many connections are right by congestion control, path and place."""
-    heads = ("control", "path", "place", "connections", "told", "right", "right, one name")
+    heads = ("control", "path", "place", "connections", "answers", "right", "right, one name")
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["algorithm"], row["path"], row["place"]), []).append(row)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from slowstart._native import Scenario, analyze_simulated
 from slowstart.analysis import identify, likelihood
-from slowstart.analysis.truth import print_table
+from slowstart.analysis.truth import observe_all, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -143,12 +142,7 @@ def observe(case: Case) -> Row:
 
 def run(chosen: Sequence[Case], threads: int, progress: Callable[[int, int], None]) -> list[Row]:
     """Observes all cases, in their order."""
-    rows = []
-    with ThreadPoolExecutor(threads) as pool:
-        for row in pool.map(observe, chosen):
-            rows.append(row)
-            progress(len(rows), len(chosen))
-    return rows
+    return observe_all(observe, chosen, threads, progress)
 
 
 def answer(row: Row) -> tuple[str, float, bool]:
@@ -178,7 +172,7 @@ def _without(row: Row) -> tuple[float, float]:
 def _rate(rows: Iterable[Row]) -> dict[str, Any]:
     rows = list(rows)
     answers = [answer(row) for row in rows]
-    told = [each for each in answers if each[0] != CANNOT]
+    answered = [each for each in answers if each[0] != CANNOT]
     alone = [row for row, each in zip(rows, answers, strict=True)
              if each[2] and len(row.found.candidates[0].names) == 1]  # fmt: skip
     compared = [row for row in rows if row.surprises]
@@ -186,12 +180,12 @@ def _rate(rows: Iterable[Row]) -> dict[str, Any]:
     unknown = [_without(row) for row in compared]
     return {
         "flows": len(rows),
-        "cannot_tell": len(rows) - len(told),
-        "right": sum(each[2] for each in told),
-        "right_fraction": sum(each[2] for each in told) / len(told) if told else None,
+        "cannot_tell": len(rows) - len(answered),
+        "right": sum(each[2] for each in answered),
+        "right_fraction": sum(each[2] for each in answered) / len(answered) if answered else None,
         "right_alone": len(alone),
         "names_in_set_mean": float(np.mean(sizes)) if sizes else None,
-        "none_said": sum(each[0] == NONE for each in told),
+        "none_said": sum(each[0] == NONE for each in answered),
         "none_said_if_unknown": sum(none > best for none, best in unknown),
         "unknown": len(unknown),
     }
