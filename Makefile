@@ -234,9 +234,9 @@ kernel-tools: rust-components
 	@[ "$$(id -u)" = 0 ] || { echo "make test-kernel: loading programs into the kernel needs root" >&2; exit 2; }
 	$(call packages,$(KERNEL_PACKAGES))
 
-# Tests compare our captures with tshark.
+# Tests compare our captures with both.
 capture-tools:
-	$(call packages,tshark)
+	$(call packages,tshark tcptrace)
 
 ifneq ($(GUEST),)
 vm-tools: $(VENV)/installed-dev

@@ -234,3 +234,22 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 def test_a_long_run_stops_at_once_and_leaves_nothing(tmp_path: Path, number: int) -> None:
     words = ["compare", "ethernet", "--duration", "3000s", "-o", "out", "--threads", "1"]
     stop_at_once(words, tmp_path, number)
+
+
+def test_the_hosts_at_both_ends_count_in_the_base_rtt(command: Command, tmp_path: Path) -> None:
+    groups = """
+        [[hosts]]
+        name = "servers"
+        at = "left"
+        rate = "1 Gbit/s"
+        delay = ["1 ms", "12 ms"]
+        [[hosts]]
+        name = "clients"
+        at = "right"
+        rate = "1 Gbit/s"
+        delay = ["3 ms", "88 ms"]
+    """
+    head = '[path]\nrate = "10 Mbit/s"\ndelay = "0 s"\n'
+    (tmp_path / "dumbbell.toml").write_text(head + groups)
+    done = command("path", "dumbbell.toml")
+    assert "10.0 Mbit/s, base RTT 8.00 to 200 ms, BDP 10.0 kB to 250 kB" in done.stdout

@@ -328,13 +328,32 @@ def describe_network(network: Mapping[str, Any]) -> str:
     return f"network without radios: {network['nodes']} nodes"
 
 
+def _base(path: Mapping[str, Any]) -> tuple[str, str]:
+    """The base RTT and the BDP in words: from smallest to largest where the path has hosts."""
+    ends = [
+        [
+            delay
+            for group in path.get("hosts", ())
+            if group["at"] == end
+            for delay in group["delays_ms"]
+        ]
+        for end in ("left", "right")
+    ]
+    delays = [[pick(each, default=0) for each in ends] for pick in (min, max)]
+    rtts = [path["base_rtt_ms"] + 2 * sum(each) for each in delays]
+    if rtts == [path["base_rtt_ms"]] * 2:
+        return f"base RTT {number(rtts[0])} ms", f"BDP {size(path['bdp_bytes'])}"
+    times = dict.fromkeys(number(each) for each in rtts)
+    sizes = dict.fromkeys(size(path["rate_bps"] * each / 8e3) for each in rtts)
+    return f"base RTT {' to '.join(times)} ms", f"BDP {' to '.join(sizes)}"
+
+
 def describe(path: Mapping[str, Any]) -> str:
     """Describes a resolved path in one line: rate, base RTT, BDP, buffer; and its network."""
     network = path.get("network")
     if "rate_bps" not in path:
         return describe_network(path["network"])
-    parts = [rate(path["rate_bps"]), f"base RTT {number(path['base_rtt_ms'])} ms"]
-    parts.append(f"BDP {size(path['bdp_bytes'])}")
+    parts = [rate(path["rate_bps"]), *_base(path)]
     buffer = path["buffer_bytes"]
     parts.append("unlimited buffer" if buffer is None else f"buffer {size(buffer)}")
     if network is not None:
