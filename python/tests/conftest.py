@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forking import Forks
 
 import slowstart
 from slowstart._native import check_linux
@@ -47,19 +48,20 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             file.write(f"{reason}\t{report.nodeid}\n")
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """The process whose forks are the commands of the tests."""
+    made = Forks()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, forks: Forks) -> Command:
     """Runs ``slowstart`` in an empty folder."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "from slowstart.commands.cli import main; main()", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return forks.run(arguments, tmp_path, timeout_s=120)
 
     return run
 
