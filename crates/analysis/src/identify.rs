@@ -8,6 +8,10 @@
 //! The initial window is the capture's. Start-ups that send more in the first round trip (Jump-Start,
 //! Halfback) know how much data there is to send, and the receive window.
 //!
+//! QUIC senders (from a qlog) pace all of slow start at one multiple of the window, whatever their
+//! congestion control asks for, or as it asks. Their window may hold a datagram less than it says,
+//! so each start-up is also tried with a datagram more than the first flight.
+//!
 //! The comparison ends at the first sign of congestion, and a few round trips after the real sender
 //! left slow start: what follows is congestion avoidance.
 
@@ -17,7 +21,7 @@ use serde::Serialize;
 use units::{Bytes, Instant, Rate};
 
 use crate::feed::{Feed, bytes};
-use crate::report::Connection;
+use crate::report::{Connection, Vantage};
 use crate::series::Step;
 
 /// Round trips after the exit that still count.
@@ -26,8 +30,11 @@ const AFTER_EXIT: i64 = 3;
 const MOST_ROUNDS: u32 = 64;
 /// A host answers an ACK within this time, in nanoseconds.
 const AT_ONCE: i64 = 20_000;
-/// Segments that leave at once before Linux begins to pace.
+/// Segments that leave at once before Linux begins to pace, and the burst with which QUIC begins
+/// (RFC 9002, section 7.7).
 const UNPACED: i64 = 10;
+/// QUIC's pace in percent of the window per smoothed round trip (RFC 9002, section 7.7: N = 1.25).
+const QUIC_PERCENT: u128 = 125;
 
 /// A time of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -121,6 +128,7 @@ struct Candidate {
     feed: Feed,
     control: AnyCongestionControl,
     is_paced: bool,
+    is_quic: bool,
     paces: bool,
     /// One past the last byte that it would have sent, and until when.
     next: f64,
@@ -168,6 +176,7 @@ impl Candidate {
             feed,
             control,
             is_paced,
+            is_quic: connection.vantage == Vantage::Log,
             paces: false,
             next: 0.0,
             at: first.at,
@@ -187,18 +196,23 @@ impl Candidate {
 
     /// The pace, if segments do not leave at once.
     fn pace(&mut self) -> Option<Rate> {
+        if self.is_quic && self.is_paced {
+            return Some(self.window_rate());
+        }
         let own = self.control.pacing_rate();
         self.paces |= own.is_some();
         own.or_else(|| self.is_paced.then(|| self.window_rate()))
     }
 
-    /// Linux: twice the window per smoothed round trip in the first half of slow start, then 1.2.
+    /// QUIC: [`QUIC_PERCENT`]. Linux: twice the window per smoothed round trip in the first half of slow start, then 1.2.
     fn window_rate(&self) -> Rate {
         let window = self.control.window();
         let Some(srtt) = self.feed.srtt.filter(|srtt| !srtt.is_zero()) else {
             return Rate::MAX;
         };
-        let percent = if window.cwnd < window.ssthresh / 2 {
+        let percent = if self.is_quic {
+            QUIC_PERCENT
+        } else if window.cwnd < window.ssthresh / 2 {
             200
         } else {
             120
@@ -217,6 +231,9 @@ impl Candidate {
     /// A burst of Linux in bytes: a millisecond of the pace, and more on short paths.
     fn burst(&self, rate: Rate) -> f64 {
         let smss = self.feed.smss.get();
+        if self.is_quic {
+            return smss as f64;
+        }
         let halvings = (self.feed.min_rtt.as_nanos() / 1000) >> 9;
         let bonus = if halvings < 32 { 65_536 >> halvings } else { 0 };
         let most = ((rate.bytes_per_sec() >> 10) + bonus).min(65_536);
@@ -494,18 +511,30 @@ pub fn compare(connection: &Connection, algorithms: &[Algorithm]) -> Comparison 
             flight: first_flight(connection),
         },
         _ => {
-            comparison.why =
-                Some("the capture does not have the connection's first data and its ACKs");
+            comparison.why = Some(match connection.vantage {
+                Vantage::Log => "the log does not have the packets of the connection's beginning",
+                _ => "the capture does not have the connection's first data and its ACKs",
+            });
             return comparison;
         }
     };
     let plan = Plan::new(connection, first.at);
     comparison.first_flight_bytes = first.flight;
+    let more = First {
+        flight: first.flight + comparison.segment_bytes,
+        ..first
+    };
+    let firsts = match connection.vantage {
+        Vantage::Log => vec![first, more],
+        _ => vec![first],
+    };
     for algorithm in algorithms {
-        for is_paced in [false, true] {
-            comparison
-                .tracks
-                .push(track(connection, &plan, algorithm, is_paced, first));
+        for first in &firsts {
+            for is_paced in [false, true] {
+                comparison
+                    .tracks
+                    .push(track(connection, &plan, algorithm, is_paced, *first));
+            }
         }
     }
     comparison.moments = plan.moments.iter().map(|(_, _, moment)| *moment).collect();
