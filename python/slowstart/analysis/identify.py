@@ -7,6 +7,7 @@ start-up is. Start-ups that leave the same packets on the path of the capture ar
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ _SHOWN = 0.01
 # Flights that never exceed so many segments show no growth: the sender was idle, or a capture at an
 # unknown place saw data and ACKs together.
 _NO_GROWTH = 4
+# Less than this part of a segment is none.
+_PART = 0.05
 MOST = 50
 """Connections of one server that are compared, at most."""
 
@@ -180,13 +183,18 @@ def _left(best: Candidate, left: str, stayed: str) -> str:
 
 
 def judge(
-    connections: Sequence[dict[str, Any]], comparisons: Sequence[dict[str, Any]]
+    connections: Sequence[dict[str, Any]],
+    comparisons: Sequence[dict[str, Any]],
+    *,
+    fault: float = 0.0,
 ) -> Identification:
     """Identifies the start-up of connections that have the same one.
 
     Args:
         connections: Connections of a report.
         comparisons: Those of :func:`slowstart._native.compare_file` for the same connections.
+        fault: Probability that a connection shows something else than its sender's start-up, so
+            that it says nothing.
 
     Returns:
         The most probable start-ups.
@@ -211,13 +219,18 @@ def judge(
     logs = np.zeros(len(names) + 1)
     alone = []
     for connection, _, found, moments in usable:
-        place = "sender" if connection["vantage"] in {"sender", "unknown", "log"} else "elsewhere"
+        place = likelihood.place(connection["vantage"])
         by_name = {each.algorithm: each.surprise for each in found}
         weights, none = likelihood.probabilities(
             [by_name[name] for name in names], moments, likelihood.CONSTANTS[place]
         )
-        logs += np.log(np.maximum([*weights, none], 1e-300))
-        alone.append((connection["sender"], np.array([*weights, none])))
+        each = np.array([*weights, none])
+        alone.append((connection["sender"], each))
+        # What it says is its weights over those before the capture.
+        before = likelihood.before(len(names))
+        shown = (1 - fault) * each / before + fault
+        logs += np.log(np.maximum(shown, 1e-300))
+    logs += np.log(likelihood.before(len(names)))
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     made = _sets(names, weights[:-1], usable)
@@ -296,7 +309,8 @@ def _sets(names: list[str], weights: Any, usable: list[Any]) -> list[Candidate]:
         made.append(Candidate(
             _ordered(same),
             sum(probability[name] for name in same),
-            round(usable[0][1]["first_flight_bytes"] / segment),
+            # Servers of HTTP write a short segment first.
+            math.ceil(usable[0][1]["first_flight_bytes"] / segment - _PART),
             one.paced,
             one.exit,
         ))  # fmt: skip
