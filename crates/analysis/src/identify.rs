@@ -30,9 +30,12 @@ const AFTER_EXIT: i64 = 3;
 const MOST_ROUNDS: u32 = 64;
 /// A host answers an ACK within this time, in nanoseconds.
 const AT_ONCE: i64 = 20_000;
-/// Segments that leave at once before Linux begins to pace, and the burst with which QUIC begins
-/// (RFC 9002, section 7.7).
+/// Segments that leave at once before Linux begins to pace.
 const UNPACED: i64 = 10;
+/// QUIC's pacer is a bucket of at least so many datagrams (RFC 9002, section 7.7: the initial
+/// window), and of what leaves in 2 ms (quinn and noq).
+const BUCKET: f64 = 10.0;
+const BUCKET_NANOS: f64 = 2e6;
 /// QUIC's pace in percent of the window per smoothed round trip (RFC 9002, section 7.7: N = 1.25).
 const QUIC_PERCENT: u128 = 125;
 
@@ -112,6 +115,12 @@ struct Pacer {
 }
 
 impl Pacer {
+    /// Bytes leave at `at` from a bucket, which is full at `due`.
+    fn draw(&mut self, at: i64, amount: f64, rate: Rate) {
+        let bits = rate.bits_per_sec() as f64;
+        self.due = self.due.max(at) + (amount * 8e9 / bits.max(1.0)) as i64;
+    }
+
     /// Bytes leave at `at`.
     fn charge(&mut self, at: i64, amount: f64, rate: Rate) {
         if at > self.began {
@@ -243,7 +252,26 @@ impl Candidate {
 
     /// Whether what is sent up to `next` leaves without a pace: the first segments of Linux.
     fn is_free(&self, next: f64) -> bool {
-        !self.paces && next < (UNPACED * self.feed.smss.get() as i64) as f64
+        !self.is_quic && !self.paces && next < (UNPACED * self.feed.smss.get() as i64) as f64
+    }
+
+    /// How long before its bucket is full QUIC may send.
+    fn tolerance(&self, rate: Rate) -> i64 {
+        if !self.is_quic {
+            return 0;
+        }
+        let bits = rate.bits_per_sec() as f64;
+        let least = (BUCKET - 1.0) * self.feed.smss.get() as f64 * 8e9 / bits.max(1.0);
+        least.max(BUCKET_NANOS) as i64
+    }
+
+    /// Charges a pacer with what leaves at `at`.
+    fn charge(pacer: &mut Pacer, is_quic: bool, at: i64, amount: f64, rate: Rate) {
+        if is_quic {
+            pacer.draw(at, amount, rate);
+        } else {
+            pacer.charge(at, amount, rate);
+        }
     }
 
     /// It sends until `at`.
@@ -258,8 +286,9 @@ impl Candidate {
         let start = self.control.pacing_start();
         let start = start.map_or(0, |start| Instant::as_nanos(start) as i64);
         let (burst, smss) = (self.burst(rate), self.feed.smss.get() as f64);
+        let tolerance = self.tolerance(rate);
         while self.next < limit {
-            let when = self.pacer.due.max(since).max(start);
+            let when = (self.pacer.due - tolerance).max(since).max(start);
             let left = limit - self.next;
             if when > self.at || left < smss && limit < self.total as f64 {
                 break;
@@ -269,7 +298,7 @@ impl Candidate {
                 self.next += smss.min(left);
                 continue;
             }
-            self.pacer.charge(when, amount, rate);
+            Self::charge(&mut self.pacer, self.is_quic, when, amount, rate);
             self.next += amount;
         }
     }
@@ -281,7 +310,12 @@ impl Candidate {
                 if let Some(rate) = self.pace()
                     && !self.is_free(start as f64)
                 {
-                    self.real.charge(at, (end - start) as f64, rate);
+                    let size = (end - start) as f64;
+                    // It left, so there was no larger debt.
+                    if self.is_quic {
+                        self.real.due = self.real.due.min(at + self.tolerance(rate));
+                    }
+                    Self::charge(&mut self.real, self.is_quic, at, size, rate);
                 }
                 let sent = self.feed.sent(at, start, end);
                 self.control.on_sent(&sent);

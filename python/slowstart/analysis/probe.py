@@ -30,6 +30,7 @@ PATHS = {
     "deep": 'rate = "20 Mbit/s"\nrtt = "60 ms"\nbuffer = "5 bdp"',
     "shallow": 'rate = "40 Mbit/s"\nrtt = "70 ms"\nbuffer = "40 packets"',
     "geo": 'rate = "40 Mbit/s"\nrtt = "600 ms"\nbuffer = "1 bdp"',
+    "dsl": 'rate = "10 Mbit/s"\nrtt = "40 ms"\nbuffer = "2 bdp"',
 }
 """The paths of a probe unless others are named."""
 TRIES = 3
@@ -84,7 +85,7 @@ class Target:
     url: str | None
     """``None`` if a command of the user is the client."""
     client: str | None = None
-    most: int = 20_000_000
+    most: int = 12_000_000
     """Bytes after which the client closes the connection."""
     seconds: float = 20.0
     """Seconds after which it does."""

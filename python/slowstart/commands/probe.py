@@ -35,8 +35,8 @@ Examples:
 
 \b
 The server command runs at the sending end of an emulated path, {server} is its address
-there, and a client of slowstart downloads over each of four paths (wired, deep, shallow,
-geo). The packets are captured at the server's end, and all downloads together name the
+there, and a client of slowstart downloads over five paths (wired, deep, shallow, geo,
+dsl). The packets are captured at the server's end, and all downloads together name the
 likeliest start-up with its probability, as slowstart analyze --identify does for one file.
 
 \b
@@ -45,12 +45,12 @@ only the client is then behind the path. --at receiver captures at the client, a
 but the client were yours; that costs certainty (docs/guides/probe.md).
 
 \b
-The file should have 20 MB or more, which the client reads at most. The sender's congestion
+The file should have 12 MB or more, which the client reads at most. The sender's congestion
 control is the server's own. To probe another one of the kernel:
   -- sh -c "sysctl -qw net.ipv4.tcp_congestion_control=bbr; exec python3 -m http.server 8000"
 
 \b
-Needs root (or /dev/net/tun and user namespaces, with a server command). It takes about 40 s.
+Needs root (or /dev/net/tun and user namespaces, with a server command). It takes about a minute.
 """
 
 
@@ -81,8 +81,8 @@ def probe(
     path: Annotated[
         list[str] | None,
         typer.Option("--path", metavar="PATH", show_default=False,
-                     help="A path to download over: wired, deep, shallow, geo (as above), another "
-                     "preset, or a path file; repeatable [default: these four]."),
+                     help="A path to download over: wired, deep, shallow, geo, dsl (as above), another "
+                     "preset, or a path file; repeatable [default: these five]."),
     ] = None,
     repeat: Annotated[
         int, typer.Option(metavar="N", min=1, max=100, help="Downloads over each path.")
@@ -90,7 +90,7 @@ def probe(
     at: Annotated[At, typer.Option(help="Where the packets are captured.")] = At.SENDER,
     size: Annotated[
         str, typer.Option(metavar="SIZE", help="The client closes after so many bytes.")
-    ] = "20 MB",
+    ] = "12 MB",
     seconds: Annotated[
         float, typer.Option(metavar="S", min=1, max=600, help="The client closes after S seconds.")
     ] = 20.0,
@@ -153,7 +153,7 @@ def _bytes(text: str) -> int:
 
     found = quantities.read(text)
     if found is None or found.base != quantities.base("MB") or found.value < 1:
-        raise InputError(f"--size {text}: a size has a unit, as in 20 MB")
+        raise InputError(f"--size {text}: a size has a unit, as in 12 MB")
     return int(found.value)
 
 
