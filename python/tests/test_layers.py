@@ -44,7 +44,9 @@ FLOORS = (
     ("analysis.questions",),
     ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),
+    ("analysis.probe",),
     ("analysis.costs", "analysis.identify_truth", "analysis.identify_kernel"),
+    ("analysis.identify_quic", "analysis.identify_probe"),
     ("analysis.identify_figures",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),

@@ -466,12 +466,14 @@ impl Plan {
         flight: i64,
     ) {
         let sent = connection.last_new_data_s.unwrap_or(f64::MAX);
+        // QUIC stacks spread their first window as they like.
+        let is_spread = connection.vantage == Vantage::Log && round == 1 && quarter < 4;
         let moment = Moment {
             time_s: at as f64 / 1e9,
             round,
             quarter,
             in_flight_bytes: flight.max(0) as u64,
-            counts: at as f64 / 1e9 <= sent && !is_idle(connection, last, at),
+            counts: !is_spread && at as f64 / 1e9 <= sent && !is_idle(connection, last, at),
         };
         self.moments.push((at, index, moment));
     }

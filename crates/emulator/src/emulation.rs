@@ -538,11 +538,11 @@ fn host_and_new(
     addresses: [Ipv4Addr; 2],
     make: impl Fn(Ipv4Addr) -> Result<(Namespace, Device), EmulatorError>,
 ) -> Result<([Namespace; 2], [Device; 2]), EmulatorError> {
-    let name = device::NAME.to_owned();
+    let name = device::ON_HOST.to_owned();
     let own = Device::make_if_free(name, addresses[side.index()])?.ok_or_else(|| {
         EmulatorError::Invalid(format!(
             "another emulation has its server on this host ({} exists): wait for its end",
-            device::NAME
+            device::ON_HOST
         ))
     })?;
     let (near, other) = make(addresses[side.peer().index()])?;

@@ -17,7 +17,7 @@ from slowstart import stacks
 from slowstart._native import Scenario, analyze_file, compare_file
 from slowstart.analysis import identify, identify_truth
 from slowstart.analysis.identify_truth import Case
-from slowstart.analysis.truth import observe_all
+from slowstart.analysis.truth import observe_all, print_table
 from slowstart.errors import InputError
 from slowstart.store import exports
 
@@ -130,3 +130,10 @@ def by_control(rows: Sequence[identify_truth.Row]) -> list[dict[str, Any]]:
             "answers": len(answered), "right": sum(one[2] for one in answered),
         })  # fmt: skip
     return made
+
+
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Prints the rows of :func:`by_control`."""
+    heads = ("stack", "controller", "start-up", "flows", "answers", "right")
+    keys = ("stack", "control", "start_up", "flows", "answers", "right")
+    print_table(heads, [[str(each[key]) for key in keys] for each in rows])

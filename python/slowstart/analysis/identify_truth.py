@@ -287,7 +287,8 @@ def show(scored: dict[str, Any]) -> None:
     heads = ("flows", "number", "right", "right, one name", "names in set", "cannot tell",
              "none said", "none said if unknown")  # fmt: skip
     for place, each in scored.items():
-        groups = {f"all, at the {place}": each["all"], **each["by_path"], **each["by_flow"],
+        where = f"at the {place}" if place in PLACES else f"qlogs of {place}"
+        groups = {f"all, {where}": each["all"], **each["by_path"], **each["by_flow"],
                   **each["by_start_up"]}  # fmt: skip
         rows = [
             [name, str(one["flows"]), percent(one["right_fraction"]),

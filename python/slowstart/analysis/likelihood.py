@@ -50,7 +50,7 @@ class Constants:
 CONSTANTS = {
     "sender": Constants(weight=0.751, power=0.6, none=0.0804),
     "elsewhere": Constants(weight=0.549, power=0.564, none=0.308),
-    "quic": Constants(weight=0.751, power=0.6, none=0.0804),
+    "quic": Constants(weight=1.86, power=0.0673, none=0.176),
 }
 
 

@@ -41,7 +41,8 @@ HEADS = ("path", "received", "by itself", "initial window", "sending", "left slo
 _OWN_HOSTS = {"localhost", "127.0.0.1", "0.0.0.0", "::1", SERVER}  # noqa: S104 (not bound)
 # The standard library alone, so that it starts at once.
 _CLIENT = r"""
-import json, socket, ssl, sys, time
+import json, signal, socket, ssl, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # the emulation ends it by SIGTERM
 scheme, host, port, target, most, seconds, report = sys.argv[1:]
 begun, got, status = time.monotonic(), 0, None
 try:
@@ -223,6 +224,8 @@ def download(
             silent = "" if listened else "; the server command did not listen within 10 s"
             where = f"{target.url} over {name}"
             raise RunError(f"the client received nothing from {where}: {error}{silent}")
+        if made and made["status"] and made["status"].split()[1:2] not in (["200"], ["206"]):
+            raise RunError(f"the server answers {target.url} with {made['status']}")
         if target.client is not None and code:
             raise RunError(f"{name}: the client command ended with status {code}")
         if not late:
