@@ -203,9 +203,10 @@ def analyze_simulated(
     """
 
 def quic_packets(scenario: Scenario, *, run: int) -> str:
-    """Runs a scenario on its QUIC stack; returns JSON, a list of flows with ``name``,
-    ``algorithm``, ``result``, and ``packets``: ``at_ns``, ``event`` (sent, acked, lost),
-    ``number``, ``space`` and ``bytes``.
+    """Runs a scenario on its QUIC stack, and returns the packets of its senders.
+
+    The answer is JSON, a list of flows with ``name``, ``algorithm``, ``result`` and ``packets``:
+    ``at_ns``, ``event`` (sent, acked, lost), ``number``, ``space`` and ``bytes``.
     """
 
 def run_vector(file: str | PathLike[str]) -> str:

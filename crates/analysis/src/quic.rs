@@ -88,7 +88,11 @@ impl Sender {
                 self.answered(at);
                 let mut named = Vec::new();
                 for (low, high) in ranges {
-                    named.extend(self.outstanding.range(low..=high).map(|(number, _)| *number));
+                    named.extend(
+                        self.outstanding
+                            .range(low..=high)
+                            .map(|(number, _)| *number),
+                    );
                 }
                 self.arrived(at, &named);
             }

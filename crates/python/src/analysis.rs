@@ -229,11 +229,15 @@ pub fn quic_packets(py: Python<'_>, scenario: PyRef<'_, Scenario>, run: u32) -> 
         traces: true,
         ..RunOptions::default()
     };
-    let output = attend(py, &cancel, || Ok(()), || job.execute(&options, &cancel))?
-        .map_err(errors::run)?;
+    let output =
+        attend(py, &cancel, || Ok(()), || job.execute(&options, &cancel))?.map_err(errors::run)?;
     let traces = output.traces.map(|traces| traces.flows).unwrap_or_default();
     let flow = |trace: &measure::FlowTrace| {
-        let result = output.result.flows.iter().find(|flow| flow.flow == trace.flow);
+        let result = output
+            .result
+            .flows
+            .iter()
+            .find(|flow| flow.flow == trace.flow);
         json!({
             "flow": trace.flow, "name": trace.name, "algorithm": trace.algorithm,
             "result": result, "packets": trace.quic,

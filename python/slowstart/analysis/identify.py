@@ -133,10 +133,10 @@ class Identification:
         best = self.candidates[0]
         if self.none_of_these > best.probability:
             return (
-                f"It was probably none of these start-ups ({_percent(self.none_of_these)}); "
+                f"It was probably none of these start-ups ({percent(self.none_of_these)}); "
                 f"the nearest is {best.names[0]}."
             )
-        text = f"The start-up was {_listed(best.names)} ({_percent(best.probability)})"
+        text = f"The start-up was {listed(best.names)} ({percent(best.probability)})"
         text += f", with an initial window of {best.initial_window} segments, "
         text += "paced" if best.paced else "not paced"
         if len(best.names) > 1:
@@ -167,7 +167,8 @@ class Identification:
         return made
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
     if len(names) == 1:
         return names[0]
     return f"{', '.join(names[:-1])} or {names[-1]}"
@@ -276,7 +277,7 @@ def _too_short(connection: dict[str, Any], comparison: dict[str, Any]) -> str:
     return "fewer than two round trips show how its window grew"
 
 
-def _percent(probability: float) -> str:
+def percent(probability: float) -> str:
     """A probability; never "100 %", because other start-ups are always possible."""
     return "more than 99 %" if probability > _SURE else f"{100 * probability:.0f} %"
 

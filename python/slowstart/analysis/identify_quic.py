@@ -1,8 +1,8 @@
 """How often ``slowstart analyze --identify`` is right on qlogs of QUIC stacks in virtual time.
 
 quinn and noq send with their own controllers and with start-ups of this project inside of them.
-Their packets are written as qlog, which is read as any other. The paths, flows and seeds of the test
-and of the fit are those of :mod:`slowstart.analysis.identify_truth`.
+Their packets are written as qlog, which is read as any other. The paths, flows and seeds of the
+test and of the fit are those of :mod:`slowstart.analysis.identify_truth`.
 """
 
 from __future__ import annotations
@@ -85,9 +85,7 @@ def training() -> list[QuicCase]:
 
 def held_out(*, quick: bool, runs: int) -> list[QuicCase]:
     """The flows of the test."""
-    return _cases(
-        identify_truth.held_out(quick=False, runs=runs), _FLOWS[:1] if quick else _FLOWS
-    )
+    return _cases(identify_truth.held_out(quick=False, runs=runs), _FLOWS[:1] if quick else _FLOWS)
 
 
 def observe(case: QuicCase) -> identify_truth.Row:

@@ -65,7 +65,8 @@ def before(count: int) -> NDArray[np.float64]:
     """The probabilities of ``count`` start-ups and of "none of these" before a capture."""
     weights = np.ones(count + 1)
     weights[-1] = UNKNOWN * max(count, 1)
-    return weights / weights.sum()
+    made: NDArray[np.float64] = weights / weights.sum()
+    return made
 
 
 @dataclass(frozen=True)

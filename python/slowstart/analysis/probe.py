@@ -11,7 +11,6 @@ import json
 import re
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 SERVER = "10.77.0.2"
 """The server's address on every emulated path."""
@@ -277,11 +277,10 @@ def sentence(found: identify.Identification, downloads: Sequence[Download]) -> s
                if each.alone is not None and each.alone.candidates]  # fmt: skip
     low, high = min(windows), max(windows)
     window = f"{low}" if low == high else f"{low} to {high}"
-    chance = "more than 99 %" if best.probability > 0.99 else f"{100 * best.probability:.0f} %"  # noqa: PLR2004
-    names = " or ".join((", ".join(best.names[:-1]), best.names[-1])[not best.names[1:] :])
+    chance, names = identify.percent(best.probability), identify.listed(best.names)
     text = (
-        f"The server's start-up is {names} ({chance}), with an initial window of {window} segments, "
-        f"{'paced' if best.paced else 'not paced'}."
+        f"The server's start-up is {names} ({chance}), with an initial window of {window} "
+        f"segments, {'paced' if best.paced else 'not paced'}."
     )
     if len(best.names) > 1:
         text += " These leave the same packets on all of these paths."

@@ -81,8 +81,8 @@ def probe(
     path: Annotated[
         list[str] | None,
         typer.Option("--path", metavar="PATH", show_default=False,
-                     help="A path to download over: wired, deep, shallow, geo, dsl (as above), another "
-                     "preset, or a path file; repeatable [default: these five]."),
+                     help="A path to download over: wired, deep, shallow, geo, dsl (as above), "
+                     "another preset, or a path file; repeatable [default: these five]."),
     ] = None,
     repeat: Annotated[
         int, typer.Option(metavar="N", min=1, max=100, help="Downloads over each path.")

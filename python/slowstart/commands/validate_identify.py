@@ -143,7 +143,12 @@ def _draw(folder: Path, scored: dict[str, Any], prefix: str = "") -> None:
 
     with styled():
         for place, each in scored.items():
-            save(identify_figures.confusion(each, place), folder, f"{prefix}confusion-{place}", png=True)
+            save(
+                identify_figures.confusion(each, place),
+                folder,
+                f"{prefix}confusion-{place}",
+                png=True,
+            )
         save(identify_figures.reliability(scored), folder, f"{prefix}reliability", png=True)
 
 

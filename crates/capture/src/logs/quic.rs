@@ -45,8 +45,14 @@ fn first(data: &Value, keys: &[[&str; 2]]) -> Option<u64> {
 fn is_of_application(data: &Value) -> bool {
     let header = data.get("header");
     let kind = header.and_then(|header| header.get("packet_type"));
-    match kind.or_else(|| data.get("packet_type")).and_then(Value::as_str) {
-        Some(kind) => matches!(kind, "1RTT" | "1rtt" | "one_rtt" | "onertt" | "0RTT" | "0rtt"),
+    match kind
+        .or_else(|| data.get("packet_type"))
+        .and_then(Value::as_str)
+    {
+        Some(kind) => matches!(
+            kind,
+            "1RTT" | "1rtt" | "one_rtt" | "onertt" | "0RTT" | "0rtt"
+        ),
         None => true,
     }
 }
@@ -100,10 +106,9 @@ fn acked(data: &Value) -> Option<PacketEvent> {
         let listed = frame.get("acked_ranges").and_then(Value::as_array);
         for range in listed.into_iter().flatten().take(MOST_RANGES) {
             let ends = range.as_array().map(Vec::as_slice).unwrap_or_default();
-            let (Some(low), Some(high)) = (
-                ends.first().and_then(number),
-                ends.last().and_then(number),
-            ) else {
+            let (Some(low), Some(high)) =
+                (ends.first().and_then(number), ends.last().and_then(number))
+            else {
                 continue;
             };
             ranges.push((low.min(high), low.max(high)));
@@ -147,7 +152,10 @@ mod tests {
             r#"{"header":{"packet_type":"1RTT","packet_number":7,"length":1200}}"#,
         ];
         for form in forms {
-            assert_eq!(read("packet_sent", form), Some(PacketEvent::Sent(7, 1200, true)));
+            assert_eq!(
+                read("packet_sent", form),
+                Some(PacketEvent::Sent(7, 1200, true))
+            );
         }
         let ack = r#"{"frames":[{"frame_type":"ack","acked_ranges":[[3,5],["9"],[2,1]]}]}"#;
         assert_eq!(
@@ -159,11 +167,23 @@ mod tests {
     #[test]
     fn what_is_no_packet_of_the_application_is_left_out() {
         let pure = r#"{"header":{"packet_number":7},"frames":[{"frame_type":"ack"}]}"#;
-        assert_eq!(read("packet_sent", pure), Some(PacketEvent::Sent(7, 0, false)));
+        assert_eq!(
+            read("packet_sent", pure),
+            Some(PacketEvent::Sent(7, 0, false))
+        );
         let initial = r#"{"header":{"packet_type":"initial","packet_number":7}}"#;
-        assert_eq!(read("packet_sent", initial), Some(PacketEvent::Handshake(true)));
+        assert_eq!(
+            read("packet_sent", initial),
+            Some(PacketEvent::Handshake(true))
+        );
         assert_eq!(read("packet_lost", initial), None);
         assert_eq!(read("packet_sent", "[]"), None);
-        assert_eq!(read("packet_received", r#"{"frames":[{"frame_type":"ack","acked_ranges":[[],3]}]}"#), None);
+        assert_eq!(
+            read(
+                "packet_received",
+                r#"{"frames":[{"frame_type":"ack","acked_ranges":[[],3]}]}"#
+            ),
+            None
+        );
     }
 }
