@@ -102,8 +102,7 @@ FLOORS = (
     # The command line.
     ("commands.plain", "commands.grouping", "commands.figure_options", "commands.vectors"),
     ("commands.options",),
-    ("commands.kernel", "commands.emulate",
-        "commands.probe", "commands.execution"),
+    ("commands.kernel", "commands.emulate", "commands.probe", "commands.execution"),
     (
         "commands.validate_groups",
         "commands.validate_analyze",
