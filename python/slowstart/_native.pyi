@@ -202,6 +202,13 @@ def analyze_simulated(
     ``algorithms`` also ``comparison`` (as in :func:`compare_file`).
     """
 
+def quic_packets(scenario: Scenario, *, run: int) -> str:
+    """Runs a scenario on its QUIC stack, and returns the packets of its senders.
+
+    The answer is JSON, a list of flows with ``name``, ``algorithm``, ``result`` and ``packets``:
+    ``at_ns``, ``event`` (sent, acked, lost), ``number``, ``space`` and ``bytes``.
+    """
+
 def run_vector(file: str | PathLike[str]) -> str:
     """Runs a conformance vector, or a folder of them; returns a JSON list of reports."""
 
@@ -365,8 +372,9 @@ def emulate(
     force: bool = False,
     server_command: str | None = None,
     watch: Callable[[float, int, int, int, int], object] | None = None,
+    host: bool = False,
 ) -> tuple[int, list[str], bool]:
-    """Runs a command behind a path.
+    """Runs a command behind a path; with ``host``, the other end is this host.
 
     Returns the command's exit status, the reasons why the emulation failed its timing self-check,
     and whether the server command listened in time (true without one). An existing capture or log

@@ -44,7 +44,9 @@ FLOORS = (
     ("analysis.questions",),
     ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),
+    ("analysis.probe",),
     ("analysis.costs", "analysis.identify_truth", "analysis.identify_kernel"),
+    ("analysis.identify_quic", "analysis.identify_probe"),
     ("analysis.identify_figures",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),
@@ -100,7 +102,7 @@ FLOORS = (
     # The command line.
     ("commands.plain", "commands.grouping", "commands.figure_options", "commands.vectors"),
     ("commands.options",),
-    ("commands.kernel", "commands.emulate", "commands.execution"),
+    ("commands.kernel", "commands.emulate", "commands.probe", "commands.execution"),
     (
         "commands.validate_groups",
         "commands.validate_analyze",

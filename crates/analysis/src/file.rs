@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use capture::logs::Entry;
 use capture::{Decoder, Ending, Format, Kind, ReadError, logs, packets};
 use serde::Serialize;
 
 use crate::logs::LogTracker;
+use crate::quic::Senders;
 use crate::report::Connection;
 use crate::tracker::Tracker;
 
@@ -81,7 +83,7 @@ pub fn analyze_reader(
     })?;
     match input.kind {
         Kind::Packets => analyze_packets(input.reader, options),
-        kind => analyze_log(kind, input.reader, options.points),
+        kind => analyze_log(kind, input.reader, options),
     }
 }
 
@@ -138,10 +140,20 @@ fn analyze_packets(
     })
 }
 
-fn analyze_log(kind: Kind, reader: impl BufRead, points: usize) -> Result<FileReport, ReadError> {
-    let mut tracker = LogTracker::new(points);
-    let summary = logs::read(kind, reader, &mut |owner, sample| {
-        tracker.take(owner, sample)
+fn analyze_log(
+    kind: Kind,
+    reader: impl BufRead,
+    options: &Options,
+) -> Result<FileReport, ReadError> {
+    let mut tracker = LogTracker::new(options.points);
+    let mut senders = Senders::default();
+    let summary = logs::read_all(kind, reader, &mut |owner, entry| match entry {
+        Entry::Sample(sample) => tracker.take(owner, sample),
+        Entry::Packet(at, event) => {
+            if senders.take(owner, at, event) {
+                tracker.begin(owner, at);
+            }
+        }
     })?;
     let mut notes = Vec::new();
     note_ending(&summary.ending, &mut notes);
@@ -162,7 +174,10 @@ fn analyze_log(kind: Kind, reader: impl BufRead, points: usize) -> Result<FileRe
         skipped: summary.skipped + tracker.skipped,
         dropped: 0,
         notes,
-        connections: tracker.finish(),
+        connections: tracker.finish(&mut |owner, connection| {
+            let keep = options.replayed.contains(&connection.number);
+            senders.complete(owner, connection, keep);
+        }),
     })
 }
 

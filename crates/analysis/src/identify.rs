@@ -8,6 +8,10 @@
 //! The initial window is the capture's. Start-ups that send more in the first round trip (Jump-Start,
 //! Halfback) know how much data there is to send, and the receive window.
 //!
+//! QUIC senders (from a qlog) pace all of slow start at one multiple of the window, whatever their
+//! congestion control asks for, or as it asks. Their window may hold a datagram less than it says,
+//! so each start-up is also tried with a datagram more than the first flight.
+//!
 //! The comparison ends at the first sign of congestion, and a few round trips after the real sender
 //! left slow start: what follows is congestion avoidance.
 
@@ -17,7 +21,7 @@ use serde::Serialize;
 use units::{Bytes, Instant, Rate};
 
 use crate::feed::{Feed, bytes};
-use crate::report::Connection;
+use crate::report::{Connection, Vantage};
 use crate::series::Step;
 
 /// Round trips after the exit that still count.
@@ -28,6 +32,12 @@ const MOST_ROUNDS: u32 = 64;
 const AT_ONCE: i64 = 20_000;
 /// Segments that leave at once before Linux begins to pace.
 const UNPACED: i64 = 10;
+/// QUIC's pacer is a bucket of at least so many datagrams (RFC 9002, section 7.7: the initial
+/// window), and of what leaves in 2 ms (quinn and noq).
+const BUCKET: f64 = 10.0;
+const BUCKET_NANOS: f64 = 2e6;
+/// QUIC's pace in percent of the window per smoothed round trip (RFC 9002, section 7.7: N = 1.25).
+const QUIC_PERCENT: u128 = 125;
 
 /// A time of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -105,6 +115,12 @@ struct Pacer {
 }
 
 impl Pacer {
+    /// Bytes leave at `at` from a bucket, which is full at `due`.
+    fn draw(&mut self, at: i64, amount: f64, rate: Rate) {
+        let bits = rate.bits_per_sec() as f64;
+        self.due = self.due.max(at) + (amount * 8e9 / bits.max(1.0)) as i64;
+    }
+
     /// Bytes leave at `at`.
     fn charge(&mut self, at: i64, amount: f64, rate: Rate) {
         if at > self.began {
@@ -121,6 +137,7 @@ struct Candidate {
     feed: Feed,
     control: AnyCongestionControl,
     is_paced: bool,
+    is_quic: bool,
     paces: bool,
     /// One past the last byte that it would have sent, and until when.
     next: f64,
@@ -168,6 +185,7 @@ impl Candidate {
             feed,
             control,
             is_paced,
+            is_quic: connection.vantage == Vantage::Log,
             paces: false,
             next: 0.0,
             at: first.at,
@@ -187,18 +205,23 @@ impl Candidate {
 
     /// The pace, if segments do not leave at once.
     fn pace(&mut self) -> Option<Rate> {
+        if self.is_quic && self.is_paced {
+            return Some(self.window_rate());
+        }
         let own = self.control.pacing_rate();
         self.paces |= own.is_some();
         own.or_else(|| self.is_paced.then(|| self.window_rate()))
     }
 
-    /// Linux: twice the window per smoothed round trip in the first half of slow start, then 1.2.
+    /// QUIC: [`QUIC_PERCENT`]. Linux: twice the window per smoothed round trip in the first half of slow start, then 1.2.
     fn window_rate(&self) -> Rate {
         let window = self.control.window();
         let Some(srtt) = self.feed.srtt.filter(|srtt| !srtt.is_zero()) else {
             return Rate::MAX;
         };
-        let percent = if window.cwnd < window.ssthresh / 2 {
+        let percent = if self.is_quic {
+            QUIC_PERCENT
+        } else if window.cwnd < window.ssthresh / 2 {
             200
         } else {
             120
@@ -217,6 +240,9 @@ impl Candidate {
     /// A burst of Linux in bytes: a millisecond of the pace, and more on short paths.
     fn burst(&self, rate: Rate) -> f64 {
         let smss = self.feed.smss.get();
+        if self.is_quic {
+            return smss as f64;
+        }
         let halvings = (self.feed.min_rtt.as_nanos() / 1000) >> 9;
         let bonus = if halvings < 32 { 65_536 >> halvings } else { 0 };
         let most = ((rate.bytes_per_sec() >> 10) + bonus).min(65_536);
@@ -226,7 +252,26 @@ impl Candidate {
 
     /// Whether what is sent up to `next` leaves without a pace: the first segments of Linux.
     fn is_free(&self, next: f64) -> bool {
-        !self.paces && next < (UNPACED * self.feed.smss.get() as i64) as f64
+        !self.is_quic && !self.paces && next < (UNPACED * self.feed.smss.get() as i64) as f64
+    }
+
+    /// How long before its bucket is full QUIC may send.
+    fn tolerance(&self, rate: Rate) -> i64 {
+        if !self.is_quic {
+            return 0;
+        }
+        let bits = rate.bits_per_sec() as f64;
+        let least = (BUCKET - 1.0) * self.feed.smss.get() as f64 * 8e9 / bits.max(1.0);
+        least.max(BUCKET_NANOS) as i64
+    }
+
+    /// Charges a pacer with what leaves at `at`.
+    fn charge(pacer: &mut Pacer, is_quic: bool, at: i64, amount: f64, rate: Rate) {
+        if is_quic {
+            pacer.draw(at, amount, rate);
+        } else {
+            pacer.charge(at, amount, rate);
+        }
     }
 
     /// It sends until `at`.
@@ -241,8 +286,9 @@ impl Candidate {
         let start = self.control.pacing_start();
         let start = start.map_or(0, |start| Instant::as_nanos(start) as i64);
         let (burst, smss) = (self.burst(rate), self.feed.smss.get() as f64);
+        let tolerance = self.tolerance(rate);
         while self.next < limit {
-            let when = self.pacer.due.max(since).max(start);
+            let when = (self.pacer.due - tolerance).max(since).max(start);
             let left = limit - self.next;
             if when > self.at || left < smss && limit < self.total as f64 {
                 break;
@@ -252,7 +298,7 @@ impl Candidate {
                 self.next += smss.min(left);
                 continue;
             }
-            self.pacer.charge(when, amount, rate);
+            Self::charge(&mut self.pacer, self.is_quic, when, amount, rate);
             self.next += amount;
         }
     }
@@ -264,7 +310,12 @@ impl Candidate {
                 if let Some(rate) = self.pace()
                     && !self.is_free(start as f64)
                 {
-                    self.real.charge(at, (end - start) as f64, rate);
+                    let size = (end - start) as f64;
+                    // It left, so there was no larger debt.
+                    if self.is_quic {
+                        self.real.due = self.real.due.min(at + self.tolerance(rate));
+                    }
+                    Self::charge(&mut self.real, self.is_quic, at, size, rate);
                 }
                 let sent = self.feed.sent(at, start, end);
                 self.control.on_sent(&sent);
@@ -415,12 +466,14 @@ impl Plan {
         flight: i64,
     ) {
         let sent = connection.last_new_data_s.unwrap_or(f64::MAX);
+        // QUIC stacks spread their first window as they like.
+        let is_spread = connection.vantage == Vantage::Log && round == 1 && quarter < 4;
         let moment = Moment {
             time_s: at as f64 / 1e9,
             round,
             quarter,
             in_flight_bytes: flight.max(0) as u64,
-            counts: at as f64 / 1e9 <= sent && !is_idle(connection, last, at),
+            counts: !is_spread && at as f64 / 1e9 <= sent && !is_idle(connection, last, at),
         };
         self.moments.push((at, index, moment));
     }
@@ -494,18 +547,30 @@ pub fn compare(connection: &Connection, algorithms: &[Algorithm]) -> Comparison 
             flight: first_flight(connection),
         },
         _ => {
-            comparison.why =
-                Some("the capture does not have the connection's first data and its ACKs");
+            comparison.why = Some(match connection.vantage {
+                Vantage::Log => "the log does not have the packets of the connection's beginning",
+                _ => "the capture does not have the connection's first data and its ACKs",
+            });
             return comparison;
         }
     };
     let plan = Plan::new(connection, first.at);
     comparison.first_flight_bytes = first.flight;
+    let more = First {
+        flight: first.flight + comparison.segment_bytes,
+        ..first
+    };
+    let firsts = match connection.vantage {
+        Vantage::Log => vec![first, more],
+        _ => vec![first],
+    };
     for algorithm in algorithms {
-        for is_paced in [false, true] {
-            comparison
-                .tracks
-                .push(track(connection, &plan, algorithm, is_paced, first));
+        for first in &firsts {
+            for is_paced in [false, true] {
+                comparison
+                    .tracks
+                    .push(track(connection, &plan, algorithm, is_paced, *first));
+            }
         }
     }
     comparison.moments = plan.moments.iter().map(|(_, _, moment)| *moment).collect();

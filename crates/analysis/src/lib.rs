@@ -27,6 +27,7 @@ pub mod file;
 mod growth;
 pub mod identify;
 pub mod logs;
+mod quic;
 pub mod replay;
 pub mod report;
 pub mod rules;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use capture::logs::{Owner, Sample};
 
+use crate::quic::without_window;
 use crate::report::{
     Capacity, Class, Connection, Exit, Handshake, Limits, Reason, Retransmissions, Vantage, Verdict,
 };
@@ -95,6 +96,18 @@ impl LogTracker {
         }
     }
 
+    /// A sender begins at `at` with a packet, before its first sample.
+    pub fn begin(&mut self, owner: &Owner, at: i64) {
+        if !self.followers.contains_key(owner) {
+            let sample = Sample {
+                at,
+                ssthresh: Some(u64::MAX),
+                ..Sample::default()
+            };
+            self.take(owner, &sample);
+        }
+    }
+
     /// Senders whose times go backwards.
     #[must_use]
     pub fn backwards(&self) -> usize {
@@ -102,10 +115,19 @@ impl LogTracker {
         all.filter(|follower| follower.goes_backwards).count()
     }
 
-    /// The reports, in the order in which the senders appeared.
+    /// The reports, in the order in which the senders appeared, each completed by `complete`.
     #[must_use]
-    pub fn finish(self) -> Vec<Connection> {
-        let mut all: Vec<Connection> = self.followers.into_values().map(Follower::finish).collect();
+    pub fn finish(self, complete: &mut dyn FnMut(&Owner, &mut Connection)) -> Vec<Connection> {
+        let finish = |(owner, follower): (Owner, Follower)| {
+            let has_window = follower.last.cwnd.is_some();
+            let mut made = follower.finish();
+            if !has_window && made.verdict.exit.is_none() && made.packets[0] == 1 {
+                made.verdict = without_window();
+            }
+            complete(&owner, &mut made);
+            made
+        };
+        let mut all: Vec<Connection> = self.followers.into_iter().map(finish).collect();
         all.sort_by_key(|connection| connection.number);
         all
     }

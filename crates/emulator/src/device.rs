@@ -19,6 +19,10 @@ use crate::error::{EmulatorError, io_error};
 /// The name of the device in each new namespace.
 pub const NAME: &str = "slowstart0";
 
+/// The name of the device on a host that is no part of an emulation. It is not [`NAME`], so that
+/// other emulations of this host do not take it for an enclosing one.
+pub(crate) const ON_HOST: &str = "slowstart-host";
+
 /// Prefix of the names of all devices.
 pub(crate) const STEM: &str = "slowstart";
 

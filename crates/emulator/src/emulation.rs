@@ -42,6 +42,10 @@ pub struct EmulationOptions {
     /// forwards the packets of the other side and assigns the addresses. Elsewhere, both sides are
     /// new.
     pub nested: Option<Side>,
+    /// The side that is the current host, where that is no part of an emulation: it gets the device
+    /// and an address, and nothing else of it changes. Programs of this host are then behind the
+    /// path.
+    pub host: Option<Side>,
     /// Whether to request deadline scheduling.
     pub deadline: bool,
     /// How long before a due instant the emulator's thread stays awake. A longer time is more
@@ -75,6 +79,7 @@ impl Default for EmulationOptions {
         Self {
             addresses: [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 0, 2)],
             nested: None,
+            host: None,
             deadline: true,
             spin: Duration::ZERO,
             probes: 5,
@@ -507,6 +512,9 @@ fn make_hosts(
         Some(side) => nest::far_end()?.map(|end| (side, end)),
         None => None,
     };
+    if let (None, Some(side)) = (&far, options.host) {
+        return host_and_new(side, options.addresses, make);
+    }
     let Some((side, far)) = far else {
         let [sender, receiver] = options.addresses;
         let ((sender, device), (receiver, other)) = (make(sender)?, make(receiver)?);
@@ -522,6 +530,27 @@ fn make_hosts(
     options.addresses.reverse();
     let ([near, own], [device, other]) = (namespaces, devices);
     Ok(([own, near], [other, device]))
+}
+
+/// The current host on `side`, and a new host that `make` makes with its address.
+fn host_and_new(
+    side: Side,
+    addresses: [Ipv4Addr; 2],
+    make: impl Fn(Ipv4Addr) -> Result<(Namespace, Device), EmulatorError>,
+) -> Result<([Namespace; 2], [Device; 2]), EmulatorError> {
+    let name = device::ON_HOST.to_owned();
+    let own = Device::make_if_free(name, addresses[side.index()])?.ok_or_else(|| {
+        EmulatorError::Invalid(format!(
+            "another emulation has its server on this host ({} exists): wait for its end",
+            device::ON_HOST
+        ))
+    })?;
+    let (near, other) = make(addresses[side.peer().index()])?;
+    let here = Namespace::current()?;
+    Ok(match side {
+        Side::Sender => ([here, near], [own, other]),
+        Side::Receiver => ([near, here], [other, own]),
+    })
 }
 
 fn spawn(

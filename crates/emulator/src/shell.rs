@@ -44,6 +44,8 @@ pub struct EmulateOptions {
     pub command: Vec<OsString>,
     /// Run by `sh -c` at the other end, before the command, which waits until it listens on a port.
     pub server_command: Option<OsString>,
+    /// Whether the other end is this host, whose own programs are then the servers.
+    pub host: bool,
     /// Whether the command sends on the forward link, instead of receiving from it.
     pub upload: bool,
     /// All other options. The addresses in it are overwritten.
@@ -101,6 +103,7 @@ pub fn emulate(
         EmulationOptions {
             addresses,
             nested: Some(near.peer()),
+            host: options.host.then(|| near.peer()),
             title: title.join(" "),
             ..options.emulation
         },

@@ -40,4 +40,4 @@ pub use result::{
 pub use startup::{Bottleneck, PathAtExit, SlowStartExitResult, StartupProbe, StartupResult};
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
 pub use tally::{NetworkRow, Overview, PathRow, Repeats, Tally, TrafficRow};
-pub use trace::{FlowSample, FlowTrace, LinkTrace, Traces};
+pub use trace::{FlowSample, FlowTrace, LinkTrace, QuicEvent, QuicPacket, Traces};

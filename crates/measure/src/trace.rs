@@ -28,6 +28,35 @@ pub struct FlowTrace {
     pub delivered_bytes: Vec<u64>,
     /// Pacing rate; null if unknown.
     pub pacing_rate_bps: Vec<Option<u64>>,
+    /// The packets of a QUIC sender, in the order of time. No column: they have rows of their own.
+    pub quic: Vec<QuicPacket>,
+}
+
+/// What happened to a packet of a QUIC sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuicEvent {
+    /// It left.
+    Sent,
+    /// An ACK frame with its number arrived.
+    Acked,
+    /// The sender declared it lost.
+    Lost,
+}
+
+/// An event of a packet of a QUIC sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuicPacket {
+    /// Nanoseconds since the run began.
+    pub at_ns: u64,
+    /// What happened.
+    pub event: QuicEvent,
+    /// Its packet number.
+    pub number: u64,
+    /// Its packet number space, counted in the order of their first packets.
+    pub space: u32,
+    /// Its bytes.
+    pub bytes: u64,
 }
 
 /// A sender's state after an ACK.

@@ -214,6 +214,38 @@ pub fn write_capture(
         .map_err(|error| errors::run(format!("{}: {error}", file.display())))
 }
 
+/// Runs run `run` of a scenario on its QUIC stack; returns JSON: for each flow its name, its
+/// algorithm, its result, and the packets of its sender.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, run))]
+pub fn quic_packets(py: Python<'_>, scenario: PyRef<'_, Scenario>, run: u32) -> PyResult<String> {
+    let job = crate::quic::Job {
+        scenario: std::sync::Arc::clone(&scenario.inner),
+        on: scenario.on.clone(),
+        run,
+    };
+    let cancel = AtomicBool::new(false);
+    let options = RunOptions {
+        traces: true,
+        ..RunOptions::default()
+    };
+    let output =
+        attend(py, &cancel, || Ok(()), || job.execute(&options, &cancel))?.map_err(errors::run)?;
+    let traces = output.traces.map(|traces| traces.flows).unwrap_or_default();
+    let flow = |trace: &measure::FlowTrace| {
+        let result = output
+            .result
+            .flows
+            .iter()
+            .find(|flow| flow.flow == trace.flow);
+        json!({
+            "flow": trace.flow, "name": trace.name, "algorithm": trace.algorithm,
+            "result": result, "packets": trace.quic,
+        })
+    };
+    Ok(Value::from(traces.iter().map(flow).collect::<Vec<_>>()).to_string())
+}
+
 /// When the sender sent its SYN.
 fn begin(trace: &PacketTrace) -> Option<Instant> {
     let syn = trace.packets.iter();

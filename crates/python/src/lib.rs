@@ -69,7 +69,8 @@ mod _native {
 
     #[pymodule_export]
     use super::analysis::{
-        analyze_file, analyze_simulated, compare_file, replay_file, write_capture, write_mahimahi,
+        analyze_file, analyze_simulated, compare_file, quic_packets, replay_file, write_capture,
+        write_mahimahi,
     };
     #[pymodule_export]
     use super::batch::run_batch;

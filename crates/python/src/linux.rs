@@ -173,13 +173,14 @@ struct Batch {
 }
 
 /// Runs a command over an emulated path. Returns its exit status, the reasons why it failed the
-/// timing self-check, and whether the server command listened in time (true without one).
+/// timing self-check, and whether the server command listened in time (true without one). With
+/// `host`, the other end is this host.
 ///
 /// `watch` is called with the elapsed seconds, and the forward link's IP bytes, queue length in
 /// packets, drops and marks so far. An exception from it asks the command to end.
 #[pyfunction]
 #[pyo3(signature = (path, command, *, seed, upload = false, capture = None,
-    capture_side = "sender", log = None, force = false, server_command = None, watch = None))]
+    capture_side = "sender", log = None, force = false, server_command = None, watch = None, host = false))]
 #[allow(
     clippy::too_many_arguments,
     reason = "they are keyword arguments in Python"
@@ -196,6 +197,7 @@ pub fn emulate(
     force: bool,
     server_command: Option<OsString>,
     watch: Option<Bound<'_, PyAny>>,
+    host: bool,
 ) -> PyResult<(i32, Vec<String>, bool)> {
     let seed: u64 = crate::scenarios::whole(&seed, "the seed")?;
     let path = PathModel::resolve(path).map_err(errors::input)?;
@@ -216,6 +218,7 @@ pub fn emulate(
         command,
         server_command,
         upload,
+        host,
         ..EmulateOptions::default()
     };
     options.emulation.captures = capture

@@ -111,6 +111,8 @@ impl crypto::ServerConfig for Config {
 
 impl Controller for Watched {
     fn on_sent(&mut self, now: time::Instant, bytes: u64, last: u64) {
+        let at = self.epoch.here(now);
+        self.observer.seen().on_sent(at, bytes, last);
         self.inner.on_sent(now, bytes, last);
     }
     fn on_packet_sent(&mut self, now: time::Instant, bytes: u16, number: u64) {
@@ -137,7 +139,8 @@ impl Controller for Watched {
         app_limited: bool,
         rtt: &proto::RttEstimator,
     ) {
-        self.observer.seen().on_acked(self.epoch.here(sent), bytes);
+        let [at, left] = [now, sent].map(|at| self.epoch.here(at));
+        self.observer.seen().on_acked(at, left, bytes);
         self.inner
             .on_ack(now, sent, bytes, number, app_limited, rtt);
     }
@@ -166,6 +169,8 @@ impl Controller for Watched {
         self.inner
             .on_congestion_event(now, sent, is_persistent, is_ecn, lost, largest);
         self.in_flight = self.in_flight.saturating_sub(lost);
+        let [at, left] = [now, sent].map(|at| self.epoch.here(at));
+        self.observer.seen().on_lost(at, left, lost);
         let reason = match (is_persistent, is_ecn) {
             (true, _) => "timeout",
             (false, true) => "ecn",

@@ -1,9 +1,10 @@
 //! What is seen of a sender through its congestion controller, whichever that is.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use congestion::SlowStartExit;
-use measure::{FlowProbe, FlowSample, FlowTrace};
+use measure::{FlowProbe, FlowSample, FlowTrace, QuicEvent, QuicPacket};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// An exit of one of a stack's own controllers: when, with which window, and the word for why.
@@ -27,6 +28,10 @@ pub struct Seen {
     /// Bytes in order at the receiver, as the driver last saw them.
     pub delivered: u64,
     pub trace: Option<FlowTrace>,
+    /// With a trace: packets neither acknowledged nor lost, by the time at which they left, and
+    /// the number and the space of the latest one.
+    outstanding: BTreeMap<(Instant, u64), QuicPacket>,
+    latest: Option<(u64, u32)>,
 }
 
 /// A controller's state after an event.
@@ -58,9 +63,65 @@ impl Observer {
 }
 
 impl Seen {
-    /// A packet of an ACK frame.
-    pub fn on_acked(&mut self, sent: Instant, bytes: u64) {
+    /// A packet leaves. Numbers begin again with each packet number space.
+    pub fn on_sent(&mut self, now: Instant, bytes: u64, number: u64) {
+        if self.trace.is_none() {
+            return;
+        }
+        let space = match self.latest {
+            Some((before, space)) if number > before => space,
+            Some((_, space)) => space + 1,
+            None => 0,
+        };
+        self.latest = Some((number, space));
+        let packet = QuicPacket {
+            at_ns: now.as_nanos(),
+            event: QuicEvent::Sent,
+            number,
+            space,
+            bytes,
+        };
+        self.outstanding.insert((now, number), packet);
+        self.note(packet);
+    }
+
+    fn note(&mut self, packet: QuicPacket) {
+        if let Some(trace) = &mut self.trace {
+            trace.quic.push(packet);
+        }
+    }
+
+    /// The packets that left at `sent`, or earlier, and that make up `bytes`, are lost. The trait of
+    /// quinn reports their bytes and no numbers; they are the oldest ones.
+    pub fn on_lost(&mut self, now: Instant, sent: Instant, bytes: u64) {
+        let mut left = bytes;
+        while left > 0
+            && let Some(entry) = self.outstanding.first_entry()
+            && entry.key().0 <= sent
+        {
+            let packet = entry.remove();
+            left = left.saturating_sub(packet.bytes);
+            self.note(QuicPacket {
+                at_ns: now.as_nanos(),
+                event: QuicEvent::Lost,
+                ..packet
+            });
+        }
+    }
+
+    /// A packet of an ACK frame that arrives at `now`.
+    pub fn on_acked(&mut self, now: Instant, sent: Instant, bytes: u64) {
         self.acked += bytes;
+        let mut there = self.outstanding.range((sent, 0)..=(sent, u64::MAX));
+        if let Some((&key, _)) = there.next()
+            && let Some(packet) = self.outstanding.remove(&key)
+        {
+            self.note(QuicPacket {
+                at_ns: now.as_nanos(),
+                event: QuicEvent::Acked,
+                ..packet
+            });
+        }
         self.newest_sent = Some(self.newest_sent.map_or(sent, |newest| newest.max(sent)));
     }
 

@@ -7,6 +7,7 @@ start-up is. Start-ups that leave the same packets on the path of the capture ar
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ _SHOWN = 0.01
 # Flights that never exceed so many segments show no growth: the sender was idle, or a capture at an
 # unknown place saw data and ACKs together.
 _NO_GROWTH = 4
+# Less than this part of a segment is none.
+_PART = 0.05
 MOST = 50
 """Connections of one server that are compared, at most."""
 
@@ -130,10 +133,10 @@ class Identification:
         best = self.candidates[0]
         if self.none_of_these > best.probability:
             return (
-                f"It was probably none of these start-ups ({_percent(self.none_of_these)}); "
+                f"It was probably none of these start-ups ({percent(self.none_of_these)}); "
                 f"the nearest is {best.names[0]}."
             )
-        text = f"The start-up was {_listed(best.names)} ({_percent(best.probability)})"
+        text = f"The start-up was {listed(best.names)} ({percent(best.probability)})"
         text += f", with an initial window of {best.initial_window} segments, "
         text += "paced" if best.paced else "not paced"
         if len(best.names) > 1:
@@ -164,7 +167,8 @@ class Identification:
         return made
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
     if len(names) == 1:
         return names[0]
     return f"{', '.join(names[:-1])} or {names[-1]}"
@@ -180,13 +184,18 @@ def _left(best: Candidate, left: str, stayed: str) -> str:
 
 
 def judge(
-    connections: Sequence[dict[str, Any]], comparisons: Sequence[dict[str, Any]]
+    connections: Sequence[dict[str, Any]],
+    comparisons: Sequence[dict[str, Any]],
+    *,
+    fault: float = 0.0,
 ) -> Identification:
     """Identifies the start-up of connections that have the same one.
 
     Args:
         connections: Connections of a report.
         comparisons: Those of :func:`slowstart._native.compare_file` for the same connections.
+        fault: Probability that a connection shows something else than its sender's start-up, so
+            that it says nothing.
 
     Returns:
         The most probable start-ups.
@@ -211,13 +220,18 @@ def judge(
     logs = np.zeros(len(names) + 1)
     alone = []
     for connection, _, found, moments in usable:
-        place = "sender" if connection["vantage"] in {"sender", "unknown", "log"} else "elsewhere"
+        place = likelihood.place(connection["vantage"])
         by_name = {each.algorithm: each.surprise for each in found}
         weights, none = likelihood.probabilities(
             [by_name[name] for name in names], moments, likelihood.CONSTANTS[place]
         )
-        logs += np.log(np.maximum([*weights, none], 1e-300))
-        alone.append((connection["sender"], np.array([*weights, none])))
+        each = np.array([*weights, none])
+        alone.append((connection["sender"], each))
+        # What it says is its weights over those before the capture.
+        before = likelihood.before(len(names))
+        shown = (1 - fault) * each / before + fault
+        logs += np.log(np.maximum(shown, 1e-300))
+    logs += np.log(likelihood.before(len(names)))
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     made = _sets(names, weights[:-1], usable)
@@ -263,7 +277,7 @@ def _too_short(connection: dict[str, Any], comparison: dict[str, Any]) -> str:
     return "fewer than two round trips show how its window grew"
 
 
-def _percent(probability: float) -> str:
+def percent(probability: float) -> str:
     """A probability; never "100 %", because other start-ups are always possible."""
     return "more than 99 %" if probability > _SURE else f"{100 * probability:.0f} %"
 
@@ -296,7 +310,8 @@ def _sets(names: list[str], weights: Any, usable: list[Any]) -> list[Candidate]:
         made.append(Candidate(
             _ordered(same),
             sum(probability[name] for name in same),
-            round(usable[0][1]["first_flight_bytes"] / segment),
+            # Servers of HTTP write a short segment first.
+            math.ceil(usable[0][1]["first_flight_bytes"] / segment - _PART),
             one.paced,
             one.exit,
         ))  # fmt: skip

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slowstart import plots
-from slowstart.analysis.identify_truth import CANNOT, NONE
+from slowstart.analysis.identify_truth import CANNOT, NONE, PLACES
 from slowstart.figures import colors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def _where(place: str) -> str:
+    """A place of capture, or the stack whose qlog it was."""
+    return f"captured at the {place}" if place in PLACES else f"qlogs of {place}"
 
 
 def confusion(scored: dict[str, Any], place: str) -> Figure:
@@ -41,7 +46,7 @@ def confusion(scored: dict[str, Any], place: str) -> Figure:
     axes.set_ylabel("true start-up")
     figure.colorbar(image, ax=axes, label="flows of the true start-up (%)")
     flows = scored["all"]["flows"]
-    return plots.finish(figure, f"Identified start-ups, captured at the {place} ({flows} flows)")
+    return plots.finish(figure, f"Identified start-ups, {_where(place)} ({flows} flows)")
 
 
 def reliability(scored: dict[str, Any]) -> Figure:
@@ -52,10 +57,11 @@ def reliability(scored: dict[str, Any]) -> Figure:
     for (place, each), color, marker in zip(
         scored.items(), (colors.BLUE, colors.ORANGE), ("o", "s"), strict=False
     ):
+        name = _where(place)
         points = each["reliability"]
         axes.plot([100 * one["probability"] for one in points],
                   [100 * one["right"] for one in points],
-                  color=color, marker=marker, label=f"captured at the {place}")  # fmt: skip
+                  color=color, marker=marker, label=name)  # fmt: skip
     axes.set_xlabel("stated probability (%)")
     axes.set_ylabel("right (%)")
     axes.set_xlim(0, 102)

@@ -25,6 +25,8 @@ NONE, CANNOT = "none of these", "cannot tell"
 GOAL = 0.9
 """Set before the first run: so many of the sets at the sender have the true start-up."""
 PLACES = ("sender", "receiver")
+# The constants of the likelihood at a place; the name of a QUIC stack is one, too.
+_CONSTANTS = {"sender": "sender", "receiver": "elsewhere"}
 _TRAINING = {
     "50 Mbit/s, 60 ms": 'rate = "50 Mbit/s"\nrtt = "60 ms"\nbuffer = "1 bdp"',
     "120 Mbit/s, 25 ms": 'rate = "120 Mbit/s"\nrtt = "25 ms"\nbuffer = "1 bdp"',
@@ -121,12 +123,16 @@ def observe(case: Case) -> Row:
         f'[[flow]]\nalgorithm = "{case.algorithm}"\n{case.flow_keys}\n'
     )
     scenario = Scenario.from_toml(text, name=case.path)
-    names = identify.candidates()
     one = json.loads(
-        analyze_simulated(scenario, run=0, vantage=case.place, algorithms=names)
+        analyze_simulated(scenario, run=0, vantage=case.place, algorithms=identify.candidates())
     )[0]  # fmt: skip
-    comparison = one["comparison"]
-    found = identify.judge([one["found"]], [comparison])
+    return judged(case, one["found"], one["comparison"])
+
+
+def judged(case: Case, connection: dict[str, Any], comparison: dict[str, Any]) -> Row:
+    """The row of a case whose flow was analyzed and compared."""
+    names = identify.candidates()
+    found = identify.judge([connection], [comparison])
     fitted = {each.algorithm: each for each in likelihood.fits(comparison)}
     surprises, same = [], []
     if fitted:
@@ -159,7 +165,7 @@ def answer(row: Row) -> tuple[str, float, bool]:
 
 def _without(row: Row) -> tuple[float, float]:
     """The probabilities of "none of these" and of the best one, if the true one were unknown."""
-    place = "sender" if row.case.place == "sender" else "elsewhere"
+    place = _CONSTANTS.get(row.case.place, "quic")
     others = [one for one, same in zip(row.surprises, row.same, strict=True) if not same]
     if not others:
         return 1.0, 0.0
@@ -281,7 +287,8 @@ def show(scored: dict[str, Any]) -> None:
     heads = ("flows", "number", "right", "right, one name", "names in set", "cannot tell",
              "none said", "none said if unknown")  # fmt: skip
     for place, each in scored.items():
-        groups = {f"all, at the {place}": each["all"], **each["by_path"], **each["by_flow"],
+        where = f"at the {place}" if place in PLACES else f"qlogs of {place}"
+        groups = {f"all, {where}": each["all"], **each["by_path"], **each["by_flow"],
                   **each["by_start_up"]}  # fmt: skip
         rows = [
             [name, str(one["flows"]), percent(one["right_fraction"]),
@@ -303,12 +310,9 @@ def show(scored: dict[str, Any]) -> None:
 
 def fit(rows: Sequence[Row]) -> dict[str, likelihood.Constants]:
     """The constants under which the true answers of the training are most probable."""
-    made = {}
-    for key, place in (("sender", "sender"), ("elsewhere", "receiver")):
-        cases = [
-            (np.array(row.surprises), np.array(row.same), row.found.moments)
-            for row in rows
-            if row.case.place == place and row.surprises and row.found.why is None
-        ]
-        made[key] = likelihood.fit(cases)
-    return made
+    cases: dict[str, list[Any]] = {}
+    for row in rows:
+        if row.surprises and row.found.why is None:
+            case = (np.array(row.surprises), np.array(row.same), row.found.moments)
+            cases.setdefault(_CONSTANTS.get(row.case.place, "quic"), []).append(case)
+    return {key: likelihood.fit(each) for key, each in cases.items()}

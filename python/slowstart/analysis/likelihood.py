@@ -50,7 +50,23 @@ class Constants:
 CONSTANTS = {
     "sender": Constants(weight=0.751, power=0.6, none=0.0804),
     "elsewhere": Constants(weight=0.549, power=0.564, none=0.308),
+    "quic": Constants(weight=1.86, power=0.0673, none=0.176),
 }
+
+
+def place(vantage: str) -> str:
+    """The key of :data:`CONSTANTS` for the place of a capture."""
+    if vantage == "log":
+        return "quic"
+    return "sender" if vantage in {"sender", "unknown"} else "elsewhere"
+
+
+def before(count: int) -> NDArray[np.float64]:
+    """The probabilities of ``count`` start-ups and of "none of these" before a capture."""
+    weights = np.ones(count + 1)
+    weights[-1] = UNKNOWN * max(count, 1)
+    made: NDArray[np.float64] = weights / weights.sum()
+    return made
 
 
 @dataclass(frozen=True)
@@ -111,8 +127,7 @@ def probabilities(
     """
     exponent = constants.weight * max(moments, 1) ** constants.power
     logs = -exponent * np.log(np.array([*surprises, constants.none]) + FLOOR)
-    # Before the capture it is so many times as probable as all others together.
-    logs[-1] += math.log(UNKNOWN * max(len(surprises), 1))
+    logs += np.log(before(len(surprises)))
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     return weights[:-1], float(weights[-1])

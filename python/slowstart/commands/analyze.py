@@ -54,7 +54,8 @@ connection: choose it with --where, --sort and --limit.
 
 \b
 --identify names the likeliest start-ups of each sending host, with probabilities and "none of
-these". Start-ups that leave the same packets on the captured path are named together.
+these", from a capture or from the packets of a qlog. Start-ups that leave the same packets on
+the captured path are named together.
 
 \b
 Keys of --where and --sort: number, start, duration, bytes, goodput, rtt, retransmissions,

@@ -335,6 +335,7 @@ COMMANDS = {
     "conformance": ("cli", "_conformance", "CONFORMANCE_EPILOG"),
     "kernel": ("cli", "_kernel", "KERNEL_EPILOG"),
     "emulate": ("cli", "_emulate", "EMULATE_EPILOG"),
+    "probe": ("probe", "probe", "EPILOG"),
     "study": ("study", "study", "EPILOG"),
     "evaluate": ("evaluate", "evaluate", "EPILOG"),
     "sweep": ("sweep", "sweep", "EPILOG"),

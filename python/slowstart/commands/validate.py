@@ -70,9 +70,10 @@ root). -o keeps the kernel's captures.
 \b
 validate identify reports how often slowstart analyze --identify is right, on simulated flows
 over paths on which nothing was fitted: captures at the sender and at the receiver, all
-start-ups. With root, also uploads by this kernel over emulated paths. validate identify
-simulated and validate identify kernel make one of both, and validate identify fit fits the
-constants again. -o writes the confusion matrices and the reliability as figures.
+start-ups; on qlogs of quinn and noq; and with root on uploads by this kernel over emulated
+paths. validate identify simulated, quic and kernel make one of these, validate identify probe
+probes servers of this kernel (root, minutes), and validate identify fit fits the constants
+again. -o writes the confusion matrices and the reliability as figures.
 
 \b
 --streams feeds the same random ACKs (losses, reordering, duplicates, ACK loss, ECN echoes,

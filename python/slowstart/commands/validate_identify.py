@@ -10,7 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart.analysis import identify_kernel, identify_truth, kernel
+from slowstart.analysis import (
+    identify_kernel,
+    identify_probe,
+    identify_quic,
+    identify_truth,
+    kernel,
+)
 from slowstart.errors import InputError
 from slowstart.report.progress import Meter
 from slowstart.store.output import output_folder
@@ -18,7 +24,7 @@ from slowstart.store.output import output_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PARTS = ("simulated", "kernel", "fit")
+PARTS = ("simulated", "quic", "kernel", "probe", "fit")
 _RUNS = 2
 
 
@@ -46,9 +52,14 @@ def validate(
     with output_folder(output) as folder, tempfile.TemporaryDirectory() as aside:
         if not parts or "simulated" in parts:
             made |= _simulated(folder, runs or (1 if quick else _RUNS), quick=quick, quiet=quiet)
+        if not parts or "quic" in parts:
+            made |= _quic(folder, runs or 1, quick=quick, quiet=quiet)
         if not parts or "kernel" in parts:
             captures = Path(aside) if folder is None else folder
             made |= _kernel(captures, runs or 1, quick=quick, quiet=quiet, named=bool(parts))
+        if "probe" in parts:
+            captures = Path(aside) if folder is None else folder
+            made["probe"] = _probe(captures, runs or 1, quick=quick, quiet=quiet)
         text = json.dumps(made, indent=1) + "\n"
         if folder is not None:
             (folder / "result.json").write_text(text, encoding="utf-8")
@@ -57,9 +68,14 @@ def validate(
     elif not quiet:
         if "simulated" in made:
             identify_truth.show(made["simulated"])
+        if "quic" in made:
+            identify_truth.show(made["quic"])
+            identify_quic.show(made["quic_controls"])
         if "kernel" in made:
             identify_kernel.show(made["kernel"]["rows"])
             sys.stdout.writelines(f"{each}\n" for each in made["kernel"]["notes"])
+        if "probe" in made:
+            identify_probe.show(made["probe"])
         sys.stdout.writelines(f"{each}\n" for each in made["skipped"])
 
 
@@ -71,6 +87,29 @@ def _simulated(folder: Path | None, runs: int, *, quick: bool, quiet: bool) -> d
     if folder is not None:
         _draw(folder, scored)
     return {"simulated": scored, "rows": [_row(each) for each in rows]}
+
+
+def _quic(folder: Path | None, runs: int, *, quick: bool, quiet: bool) -> dict[str, Any]:
+    chosen = identify_quic.held_out(quick=quick, runs=runs)
+    with Meter("identifying (QUIC)", quiet=quiet) as meter:
+        rows = identify_quic.run(chosen, os.cpu_count() or 1, meter)
+    scored = identify_truth.score(rows)
+    if folder is not None:
+        _draw(folder, scored, "quic-")
+    return {"quic": scored, "quic_controls": identify_quic.by_control(rows),
+            "quic_rows": [_row(each) for each in rows]}  # fmt: skip
+
+
+def _probe(folder: Path, runs: int, *, quick: bool, quiet: bool) -> list[dict[str, Any]]:
+    """Probes of servers of this kernel; only if they are named, because they take minutes.
+
+    Raises:
+        InputError: This machine cannot make them.
+    """
+    if (sentence := identify_probe.missing()) is not None:
+        raise InputError(sentence)
+    with Meter("probing", quiet=quiet) as meter:
+        return identify_probe.run(runs, folder, meter, quick=quick)
 
 
 def _kernel(folder: Path, runs: int, *, quick: bool, quiet: bool, named: bool) -> dict[str, Any]:
@@ -98,19 +137,26 @@ def _row(row: identify_truth.Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _draw(folder: Path, scored: dict[str, Any]) -> None:
+def _draw(folder: Path, scored: dict[str, Any], prefix: str = "") -> None:
     from slowstart.analysis import identify_figures
     from slowstart.plots import save, styled
 
     with styled():
         for place, each in scored.items():
-            save(identify_figures.confusion(each, place), folder, f"confusion-{place}", png=True)
-        save(identify_figures.reliability(scored), folder, "reliability", png=True)
+            save(
+                identify_figures.confusion(each, place),
+                folder,
+                f"{prefix}confusion-{place}",
+                png=True,
+            )
+        save(identify_figures.reliability(scored), folder, f"{prefix}reliability", png=True)
 
 
 def _fit(*, quiet: bool) -> None:
     with Meter("identifying", quiet=quiet) as meter:
-        rows = identify_truth.run(identify_truth.training(), os.cpu_count() or 1, meter)
+        threads = os.cpu_count() or 1
+        rows = identify_truth.run(identify_truth.training(), threads, meter)
+        rows += identify_quic.run(identify_quic.training(), threads, meter)
     for name, constants in identify_truth.fit(rows).items():
         keys = ", ".join(f"{key}={value}" for key, value in dataclasses.asdict(constants).items())
         sys.stdout.write(f'    "{name}": Constants({keys}),\n')

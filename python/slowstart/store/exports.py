@@ -7,8 +7,10 @@ kernel), or from the analysis of a capture or log. Formats: docs/reference/expor
 from __future__ import annotations
 
 import csv
+import dataclasses
 import gzip
 import io
+import itertools
 import json
 import math
 from dataclasses import dataclass
@@ -16,11 +18,12 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from slowstart import running, stacks
+from slowstart._native import quic_packets
 from slowstart.errors import InputError
 from slowstart.extras import need_report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -51,6 +54,8 @@ class Series:
     exit: tuple[float, int, str] | None
     is_estimate: bool
     protocol: str = "TCP"
+    packets: tuple[_Row, ...] = ()
+    """Packets of a QUIC sender, as :func:`slowstart._native.quic_packets` has them."""
 
 
 def of_connection(connection: dict[str, Any]) -> Series:
@@ -99,7 +104,21 @@ def of_run(scenario: Scenario, run: int) -> list[Series]:
 
     result = running.run(scenario, runs=run + 1, traces=True)
     table = pl.DataFrame(result.flow_traces()).filter(pl.col("run") == run)
-    return of_tables(table, pl.DataFrame(result.flows()), run)
+    made = of_tables(table, pl.DataFrame(result.flows()), run)
+    packets = {each["flow"]: each["packets"]
+               for each in json.loads(quic_packets(scenario, run=run))}  # fmt: skip
+    flows = [flow for (flow,), _ in table.group_by(["flow"], maintain_order=True)]
+    return [dataclasses.replace(each, packets=tuple(packets.get(flow, ())))
+            for flow, each in zip(flows, made, strict=True)]  # fmt: skip
+
+
+def of_packets(scenario: Scenario, run: int) -> list[Series]:
+    """The packets alone of the flows of a run on a QUIC stack."""
+    return [
+        Series(each["name"], 0.0, [], None, is_estimate=False, protocol="QUIC",
+               packets=tuple(each["packets"]))
+        for each in json.loads(quic_packets(scenario, run=run))
+    ]  # fmt: skip
 
 
 def of_tables(traces: pl.DataFrame, flows: pl.DataFrame | None, run: int) -> list[Series]:
@@ -183,6 +202,8 @@ def as_qlog(flows: Sequence[Series]) -> bytes:
                            "data": data})  # fmt: skip
         if left is not None:
             events.append(_state(left))
+        if flow.packets:
+            events = sorted([*_packets(flow.packets), *events], key=lambda each: each["time"])
         note = "windows are estimates from a capture" if flow.is_estimate else "windows are exact"
         traces.append({
             "title": flow.name,
@@ -196,6 +217,42 @@ def as_qlog(flows: Sequence[Series]) -> bytes:
     document = {"qlog_version": "0.3", "qlog_format": "JSON", "title": "slowstart export",
                 "traces": traces}  # fmt: skip
     return (json.dumps(document) + "\n").encode()
+
+
+def _packets(packets: Sequence[_Row]) -> Iterator[dict[str, Any]]:
+    """Events of packets. Numbers of an ACK at one time are one frame."""
+    last = max(each["space"] for each in packets)
+    kinds = {0: "initial", last: "1RTT"}
+    for (at, what, space), group in itertools.groupby(
+        packets, key=lambda each: (each["at_ns"], each["event"], each["space"])
+    ):
+        kind = kinds.get(space, "handshake")
+        together = list(group)
+        made: list[tuple[str, dict[str, Any]]]
+        if what == "acked":
+            ranges = _ranges([each["number"] for each in together])
+            frame = {"frame_type": "ack", "acked_ranges": ranges}
+            made = [("transport:packet_received",
+                     {"header": {"packet_type": kind}, "frames": [frame]})]  # fmt: skip
+        else:
+            name = "transport:packet_sent" if what == "sent" else "recovery:packet_lost"
+            made = [
+                (name, {"header": {"packet_type": kind, "packet_number": each["number"]},
+                        "raw": {"length": each["bytes"]}})
+                for each in together
+            ]  # fmt: skip
+        for name, data in made:
+            yield {"time": at / 1e6, "name": name, "data": data}
+
+
+def _ranges(numbers: Sequence[int]) -> list[list[int]]:
+    made: list[list[int]] = []
+    for number in sorted(numbers):
+        if made and number == made[-1][1] + 1:
+            made[-1][1] = number
+        else:
+            made.append([number, number])
+    return made
 
 
 def _state(left: tuple[float, int, str]) -> dict[str, Any]:

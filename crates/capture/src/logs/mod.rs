@@ -5,6 +5,7 @@
 
 mod lines;
 mod qlog;
+mod quic;
 mod ss;
 mod tcp_info;
 mod tcp_probe;
@@ -12,6 +13,8 @@ mod tcp_probe;
 use std::io::BufRead;
 
 use crate::{Ending, Kind, ReadError};
+
+pub use quic::PacketEvent;
 
 /// The state of a sender at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,12 +93,40 @@ pub fn read(
     reader: impl BufRead,
     take: &mut dyn FnMut(&Owner, &Sample),
 ) -> Result<LogSummary, ReadError> {
+    read_all(kind, reader, &mut |owner, entry| {
+        if let Entry::Sample(sample) = entry {
+            take(owner, sample);
+        }
+    })
+}
+
+/// What a log has of a sender.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry<'a> {
+    /// Its state.
+    Sample(&'a Sample),
+    /// Nanoseconds, as in [`Sample::at`], and an event of its packets; only in a qlog.
+    Packet(i64, PacketEvent),
+}
+
+/// [`read`], with the packets of a qlog.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_all(
+    kind: Kind,
+    reader: impl BufRead,
+    take_all: &mut dyn FnMut(&Owner, Entry<'_>),
+) -> Result<LogSummary, ReadError> {
+    let take: &mut dyn FnMut(&Owner, &Sample) = &mut |owner, sample| {
+        take_all(owner, Entry::Sample(sample));
+    };
     match kind {
         Kind::TcpInfo => tcp_info::read(reader, take),
         Kind::Ss => ss::read(reader, take),
         Kind::TcpProbe => tcp_probe::read(reader, take),
-        Kind::Qlog => qlog::read_document(reader, take),
-        Kind::QlogSequence => qlog::read_sequence(reader, take),
+        Kind::Qlog => qlog::read_document(reader, take_all),
+        Kind::QlogSequence => qlog::read_sequence(reader, take_all),
         Kind::Packets => Err(ReadError::Unknown),
     }
 }

@@ -13,12 +13,12 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 
 use super::lines::Lines;
-use super::{LogSummary, Owner, Sample};
+use super::{Entry, LogSummary, Owner, Sample, quic};
 use crate::{Ending, ReadError};
 
 /// Collects the metrics of the events: each event has only those that changed.
 struct Metrics<'a> {
-    take: &'a mut dyn FnMut(&Owner, &Sample),
+    take: &'a mut dyn FnMut(&Owner, Entry<'_>),
     owner: Owner,
     sample: Sample,
     lost: u64,
@@ -30,7 +30,7 @@ struct Metrics<'a> {
 }
 
 impl<'a> Metrics<'a> {
-    fn new(take: &'a mut dyn FnMut(&Owner, &Sample)) -> Self {
+    fn new(take: &'a mut dyn FnMut(&Owner, Entry<'_>)) -> Self {
         Self {
             take,
             owner: Owner::default(),
@@ -96,6 +96,9 @@ impl<'a> Metrics<'a> {
         };
         let nothing = Value::Null;
         let data = event.get("data").unwrap_or(&nothing);
+        // Milliseconds; a cast of a float saturates.
+        let at = (time * 1e6) as i64;
+        let packets = quic::of_event(short, data).filter(|_| time.is_finite());
         let is_sample = match short {
             "metrics_updated" => self.metrics(data),
             "packet_lost" => {
@@ -113,14 +116,16 @@ impl<'a> Metrics<'a> {
             }
             _ => false,
         };
-        if !is_sample || !time.is_finite() {
+        if is_sample && time.is_finite() {
+            self.sample.at = at;
+            self.summary.samples += 1;
+            (self.take)(&self.owner, Entry::Sample(&self.sample));
+        } else {
             self.summary.skipped += 1;
-            return;
         }
-        // Milliseconds; a cast of a float saturates.
-        self.sample.at = (time * 1e6) as i64;
-        self.summary.samples += 1;
-        (self.take)(&self.owner, &self.sample);
+        if let Some(packets) = packets {
+            (self.take)(&self.owner, Entry::Packet(at, packets));
+        }
     }
 
     fn metrics(&mut self, data: &Value) -> bool {
@@ -152,7 +157,7 @@ impl<'a> Metrics<'a> {
 
 pub fn read_sequence(
     reader: impl BufRead,
-    take: &mut dyn FnMut(&Owner, &Sample),
+    take: &mut dyn FnMut(&Owner, Entry<'_>),
 ) -> Result<LogSummary, ReadError> {
     let mut reader = reader;
     let is_sequence = reader.fill_buf()?.first() == Some(&0x1e);
@@ -191,7 +196,7 @@ pub fn read_sequence(
 
 pub fn read_document(
     reader: impl BufRead,
-    take: &mut dyn FnMut(&Owner, &Sample),
+    take: &mut dyn FnMut(&Owner, Entry<'_>),
 ) -> Result<LogSummary, ReadError> {
     let metrics = RefCell::new(Metrics::new(take));
     let mut json = serde_json::Deserializer::from_reader(reader);
@@ -334,10 +339,14 @@ mod tests {
     ];
 
     fn collect(
-        read: impl FnOnce(&mut dyn FnMut(&Owner, &Sample)) -> Result<LogSummary, ReadError>,
+        read: impl FnOnce(&mut dyn FnMut(&Owner, Entry<'_>)) -> Result<LogSummary, ReadError>,
     ) -> (LogSummary, Vec<(String, Sample)>) {
         let mut found = Vec::new();
-        let summary = read(&mut |owner, sample| found.push((owner.name.clone(), sample.clone())));
+        let summary = read(&mut |owner, entry| {
+            if let Entry::Sample(sample) = entry {
+                found.push((owner.name.clone(), sample.clone()));
+            }
+        });
         (summary.expect("a qlog"), found)
     }
 
