@@ -470,6 +470,14 @@ monoliths! {
                   aggregate",
     }
 
+    C4(monolithic::C4, monolithic::C4Config) {
+        name: "c4",
+        provenance: STANDARD,
+        source: "draft-huitema-ccwg-c4-spec",
+        summary: "Christian's Congestion Control Code: paces at the largest measured rate, and \
+                  allows for the largest RTT without a queue",
+    }
+
     Rcp(monolithic::Rcp, monolithic::RcpConfig) {
         name: "rcp",
         provenance: "from published code (ns-2)",
