@@ -27,8 +27,8 @@ use crate::parts::hooks::forward;
 use crate::parts::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
-    JumpStarts, KnownPath, KnowsPath, Lost, Needs, Pace, PathMemory, Recovery, Sent, SlowStartExit,
-    Startup, SteersSending, Step, Window, avoidance, monolithic, recovery, startup,
+    JumpStarts, KnownPath, KnowsPath, Lost, Needs, Pace, PathMemory, Recovery, Resumption, Sent,
+    SlowStartExit, Startup, SteersSending, Step, Window, avoidance, monolithic, recovery, startup,
 };
 
 impl Default for AvoidanceConfig {

@@ -64,11 +64,7 @@ const ONE: u64 = 1 << 20;
 /// The largest reduction, `beta`.
 const BETA: u64 = ONE / 4;
 /// Sensitivity at 50 kB/s is zero, at 1 MB/s 0.92, at 10 MB/s one.
-const SENSITIVITY: [(u64, u64); 3] = [
-    (400_000, 0),
-    (8_000_000, ONE * 92 / 100),
-    (80_000_000, ONE),
-];
+const SENSITIVITY: [(u64, u64); 3] = [(400_000, 0), (8_000_000, ONE * 92 / 100), (80_000_000, ONE)];
 /// Weight of the smoothed rates: 1/16.
 const SMOOTHING: u64 = 16;
 const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(25);
@@ -420,7 +416,9 @@ impl C4 {
             };
             let threshold = (2 * ONE - sensitivity) * 3 / 32;
             if self.ecn_alpha > threshold {
-                return Some(Signal::Marks((self.ecn_alpha - threshold) * ONE / threshold));
+                return Some(Signal::Marks(
+                    (self.ecn_alpha - threshold) * ONE / threshold,
+                ));
             }
         }
         let rtt = ack.latest_rtt?;
@@ -483,7 +481,12 @@ impl C4 {
 
     /// Follows the RTTs of an era that was sent at the nominal rate or below it.
     fn update_rtts(&mut self) -> bool {
-        let Era { min_rtt, max_rtt, alpha_previous, .. } = self.era;
+        let Era {
+            min_rtt,
+            max_rtt,
+            alpha_previous,
+            ..
+        } = self.era;
         if alpha_previous > UNIT || max_rtt.is_zero() {
             return false;
         }
@@ -546,7 +549,11 @@ impl C4 {
             }
             State::Recovery => self.exit_recovery(is_updated, ack),
             State::Cruising if self.eras >= CRUISING_ERAS && !ack.app_limited => {
-                let alpha = if self.has_marks { PROBING_MARKED } else { PROBING };
+                let alpha = if self.has_marks {
+                    PROBING_MARKED
+                } else {
+                    PROBING
+                };
                 self.enter(State::Probing, alpha, ack.snd_nxt);
             }
             State::Probing => self.enter_recovery(false, ack.snd_nxt),
@@ -565,7 +572,11 @@ impl C4 {
     }
 
     fn exit_recovery(&mut self, is_updated: bool, ack: &Ack) {
-        self.successive = if self.is_congested { self.successive + 1 } else { 0 };
+        self.successive = if self.is_congested {
+            self.successive + 1
+        } else {
+            0
+        };
         if self.successive > 1 && self.recent_max_rate > Rate::ZERO {
             self.nominal_rate = self.nominal_rate.min(self.recent_max_rate);
         }
@@ -718,7 +729,10 @@ impl CongestionControl for C4 {
         self.apply();
         self.ssthresh = match self.state {
             State::Initial | State::Resuming => Bytes::MAX,
-            _ => self.nominal_rate.bytes_in(self.nominal_max_rtt).min(self.cwnd),
+            _ => self
+                .nominal_rate
+                .bytes_in(self.nominal_max_rtt)
+                .min(self.cwnd),
         };
     }
 
