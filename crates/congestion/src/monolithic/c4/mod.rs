@@ -40,13 +40,15 @@
 //!   flight until the next ACK.
 //! - The nominal max RTT is at least 1 ms. Faster pacing for RTTs below 1 ms is not here.
 
+mod eras;
+mod signals;
+
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::exit::Unit;
 use crate::memory::Saved;
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Criterion, Established,
-    ExitReason, Lost, Needs, PathMemory, Sent, SlowStartExit, Window,
+    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Established, ExitReason,
+    Lost, Needs, PathMemory, Sent, SlowStartExit, Window,
 };
 use crate::{options, settings};
 
@@ -61,30 +63,14 @@ const PROBING_MARKED: u64 = 33;
 const PUSHING: u64 = 40;
 /// One in sensitivities and smoothed rates.
 const ONE: u64 = 1 << 20;
-/// The largest reduction, `beta`.
-const BETA: u64 = ONE / 4;
-/// Sensitivity at 50 kB/s is zero, at 1 MB/s 0.92, at 10 MB/s one.
-const SENSITIVITY: [(u64, u64); 3] = [(400_000, 0), (8_000_000, ONE * 92 / 100), (80_000_000, ONE)];
 /// Weight of the smoothed rates: 1/16.
 const SMOOTHING: u64 = 16;
-const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(25);
-const MAX_JITTER: Duration = Duration::from_millis(250);
 const MAX_MARGIN: Duration = Duration::from_millis(15);
 const LEAST_MAX_RTT: Duration = Duration::from_millis(1);
 /// Least pacing rate of Initial: 128 KB/s.
 const INITIAL_PACING: Rate = Rate::from_bits_per_sec(1_048_576);
-/// Eras without growth that end Initial, and those after which delay and marks may.
-const ERAS_WITHOUT_GROWTH: u32 = 3;
-const ERAS_BEFORE_DELAY: u32 = 2;
-/// Segments that must have arrived before a loss ends Initial.
-const SEGMENTS_BEFORE_LOSS: u64 = 20;
-const CRUISING_ERAS: u32 = 2;
-const RESUMING_ERAS: u32 = 2;
-const PUSHING_ERAS: u32 = 3;
 /// Smallest window, in segments.
 const LEAST_WINDOW: u64 = 2;
-
-static EXCESS: Criterion = Criterion::above("excess-delay", Unit::Time);
 
 /// Whose rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,16 +143,6 @@ pub enum State {
     Probing,
     /// Above it, while it grows.
     Pushing,
-}
-
-/// A signal of congestion.
-#[derive(Clone, Copy, Debug)]
-enum Signal {
-    Loss,
-    /// The excess over the threshold, as a fraction of it in [`ONE`]s.
-    Marks(u64),
-    /// The same, with the RTT and what it could be.
-    Delay(u64, Duration, Duration),
 }
 
 /// What belongs to one era.
@@ -286,24 +262,6 @@ impl C4 {
         self.config.form == Form::Picoquic
     }
 
-    /// The sensitivity, in [`ONE`]s.
-    fn sensitivity(&self) -> u64 {
-        let rate = self.nominal_rate.bits_per_sec();
-        for pair in SENSITIVITY.windows(2) {
-            let ((from, low), (to, high)) = (pair[0], pair[1]);
-            if rate < to {
-                return low + rate.saturating_sub(from) * (high - low) / (to - from);
-            }
-        }
-        ONE
-    }
-
-    fn delay_threshold(&self) -> Duration {
-        let fraction = ONE + 3 * (ONE - self.sensitivity());
-        let threshold = self.nominal_max_rtt.mul_div(fraction, 16 * ONE);
-        threshold.min(MAX_DELAY_THRESHOLD)
-    }
-
     /// Sets pacing rate and window.
     fn apply(&mut self) {
         if self.state == State::Resuming {
@@ -397,204 +355,6 @@ impl C4 {
         }
     }
 
-    /// The signal of this ACK.
-    fn signal(&mut self, ack: &Ack) -> Option<Signal> {
-        let sensitivity = self.sensitivity();
-        if core::mem::take(&mut self.saw_loss) {
-            let threshold = ONE * 2 / 100 + (ONE - sensitivity) / 2;
-            if self.loss > threshold {
-                return Some(Signal::Loss);
-            }
-        }
-        let marked = core::mem::take(&mut self.marked);
-        if !ack.delivered.is_zero() && self.has_marks {
-            let fraction = marked.min(ack.delivered).get() * ONE / ack.delivered.get();
-            self.ecn_alpha = if fraction >= ONE / 2 {
-                fraction
-            } else {
-                (self.ecn_alpha * (SMOOTHING - 1) + fraction) / SMOOTHING
-            };
-            let threshold = (2 * ONE - sensitivity) * 3 / 32;
-            if self.ecn_alpha > threshold {
-                return Some(Signal::Marks(
-                    (self.ecn_alpha - threshold) * ONE / threshold,
-                ));
-            }
-        }
-        let rtt = ack.latest_rtt?;
-        let threshold = self.delay_threshold();
-        let most = self.nominal_max_rtt + threshold;
-        if self.is_picoquic() && self.state != State::Initial && self.era.alpha_previous <= UNIT {
-            return None;
-        }
-        (rtt > most && !threshold.is_zero()).then(|| {
-            let excess = (rtt - most).as_nanos().min(threshold.as_nanos());
-            Signal::Delay(excess * ONE / threshold.as_nanos(), rtt, most)
-        })
-    }
-
-    fn on_signal(&mut self, signal: Signal, ack: &Ack) {
-        match self.state {
-            State::Initial => self.on_initial_signal(signal, ack),
-            State::Recovery => {
-                self.is_congested = true;
-                if self.is_picoquic() && self.alpha == RECOVERY {
-                    self.alpha = SLOWER_RECOVERY;
-                    self.era.sequence = ack.snd_nxt;
-                }
-            }
-            State::Cruising => {
-                self.reduce(signal);
-                self.enter_recovery(true, ack.snd_nxt);
-            }
-            State::Resuming => {
-                self.leave_slow_start(reason_of(signal), ack);
-                self.enter_recovery(true, ack.snd_nxt);
-            }
-            State::Probing | State::Pushing => self.enter_recovery(true, ack.snd_nxt),
-        }
-    }
-
-    fn on_initial_signal(&mut self, signal: Signal, ack: &Ack) {
-        let may_exit = match signal {
-            Signal::Loss => self.received.segments(self.smss) > SEGMENTS_BEFORE_LOSS,
-            Signal::Marks(_) | Signal::Delay(..) => self.eras_no_increase >= ERAS_BEFORE_DELAY,
-        };
-        if may_exit {
-            self.exit_initial(reason_of(signal), ack);
-        }
-    }
-
-    /// Lowers the nominal rate.
-    fn reduce(&mut self, signal: Signal) {
-        let beta = match signal {
-            Signal::Loss if self.is_picoquic() => (BETA + BETA * self.sensitivity() / ONE) / 2,
-            Signal::Loss => BETA,
-            Signal::Marks(excess) | Signal::Delay(excess, ..) => excess.min(BETA),
-        };
-        self.nominal_rate = self.nominal_rate.mul_div(ONE - beta, ONE);
-        if self.is_picoquic() && matches!(signal, Signal::Loss) {
-            let max_rtt = self.nominal_max_rtt.mul_div(ONE - beta, ONE);
-            self.nominal_max_rtt = max_rtt.max(LEAST_MAX_RTT);
-        }
-    }
-
-    /// Follows the RTTs of an era that was sent at the nominal rate or below it.
-    fn update_rtts(&mut self) -> bool {
-        let Era {
-            min_rtt,
-            max_rtt,
-            alpha_previous,
-            ..
-        } = self.era;
-        if alpha_previous > UNIT || max_rtt.is_zero() {
-            return false;
-        }
-        self.running_min_rtt = if min_rtt < self.running_min_rtt {
-            min_rtt
-        } else {
-            (self.running_min_rtt * 7 + min_rtt) / 8
-        };
-        let max_rtt = max_rtt.min(self.running_min_rtt + MAX_JITTER);
-        let followed = if max_rtt > self.nominal_max_rtt {
-            max_rtt
-        } else {
-            (self.nominal_max_rtt * 7 + max_rtt) / 8
-        };
-        self.nominal_max_rtt = followed.max(LEAST_MAX_RTT);
-        true
-    }
-
-    /// Whether jitter is so high that Initial may have ended too early.
-    fn has_high_jitter(&mut self) -> bool {
-        if self.running_min_rtt == Duration::MAX
-            || self.running_min_rtt * 5 >= self.nominal_max_rtt * 2
-        {
-            return false;
-        }
-        if !self.is_picoquic() {
-            return true;
-        }
-        let is_first = !self.has_restarted
-            && self.nominal_max_rtt > Duration::from_millis(50)
-            && self.nominal_rate < Rate::from_bits_per_sec(8_000_000);
-        self.has_restarted |= is_first;
-        is_first
-    }
-
-    fn end_era(&mut self, ack: &Ack) {
-        self.eras += 1;
-        let is_updated = self.update_rtts();
-        match self.state {
-            State::Initial => {
-                let target = self.era.rate.mul_div(5, 4);
-                if self.nominal_rate > Rate::ZERO && self.nominal_rate >= target {
-                    self.eras_no_increase = 0;
-                } else if self.era.is_used {
-                    self.eras_no_increase += 1;
-                }
-                if self.eras_no_increase >= ERAS_WITHOUT_GROWTH {
-                    let reason = ExitReason::FullPipe {
-                        bandwidth: self.nominal_rate,
-                        rounds: ERAS_WITHOUT_GROWTH,
-                    };
-                    self.exit_initial(reason, ack);
-                } else {
-                    self.start_era(ack.snd_nxt);
-                }
-            }
-            State::Resuming if self.eras >= RESUMING_ERAS => {
-                self.leave_slow_start(ExitReason::Threshold, ack);
-                self.enter_recovery(false, ack.snd_nxt);
-            }
-            State::Recovery => self.exit_recovery(is_updated, ack),
-            State::Cruising if self.eras >= CRUISING_ERAS && !ack.app_limited => {
-                let alpha = if self.has_marks {
-                    PROBING_MARKED
-                } else {
-                    PROBING
-                };
-                self.enter(State::Probing, alpha, ack.snd_nxt);
-            }
-            State::Probing => self.enter_recovery(false, ack.snd_nxt),
-            State::Pushing if self.eras > 1 => {
-                let has_grown = self.nominal_rate >= self.era.rate.mul_div(19, 16);
-                if !has_grown {
-                    self.enter_recovery(false, ack.snd_nxt);
-                } else if self.eras >= PUSHING_ERAS {
-                    self.enter_initial(ack.snd_nxt);
-                } else {
-                    self.start_era(ack.snd_nxt);
-                }
-            }
-            State::Resuming | State::Cruising | State::Pushing => self.start_era(ack.snd_nxt),
-        }
-    }
-
-    fn exit_recovery(&mut self, is_updated: bool, ack: &Ack) {
-        self.successive = if self.is_congested {
-            self.successive + 1
-        } else {
-            0
-        };
-        if self.successive > 1 && self.recent_max_rate > Rate::ZERO {
-            self.nominal_rate = self.nominal_rate.min(self.recent_max_rate);
-        }
-        let probed = self.probed_from.take();
-        let is_success = !self.is_congested && probed.is_some_and(|from| self.nominal_rate > from);
-        self.is_congested = false;
-        self.recent_max_rate = Rate::ZERO;
-        self.loss = 0;
-        self.ecn_alpha = 0;
-        if is_success {
-            self.enter(State::Pushing, PUSHING, ack.snd_nxt);
-        } else if is_updated && self.has_high_jitter() {
-            self.enter_initial(ack.snd_nxt);
-        } else {
-            self.enter(State::Cruising, UNIT, ack.snd_nxt);
-        }
-    }
-
     /// Resumes if the path has the RTT that is remembered.
     fn resume(&mut self, rtt: Duration) {
         let Some((cwnd, saved_rtt)) = self.seed.take() else {
@@ -616,14 +376,6 @@ impl C4 {
 fn rate_of(bytes: Bytes, interval: Duration) -> Rate {
     const NANO_BITS: u64 = 8_000_000_000;
     Rate::from_bits_per_sec(NANO_BITS).mul_div(bytes.get(), interval.as_nanos().max(1))
-}
-
-fn reason_of(signal: Signal) -> ExitReason {
-    match signal {
-        Signal::Loss => ExitReason::Loss,
-        Signal::Marks(_) => ExitReason::Ecn,
-        Signal::Delay(_, rtt, most) => EXCESS.met(rtt, most),
-    }
 }
 
 impl CongestionControl for C4 {
