@@ -30,10 +30,12 @@
 //! - Three formulas of the text have slips of the pen, and are read as picoquic has them: the nominal
 //!   rate follows larger samples, not smaller ones; the margin is added to the RTT, not to the rate;
 //!   persistent congestion never raises the nominal rate.
-//! - `form=picoquic` has four rules of the code that the text has not: the delay is a signal only in
+//! - `form=picoquic` has five rules of the code that the text has not: the delay is a signal only in
 //!   an era after one that was sent above the nominal rate; a signal in Recovery lowers `alpha` to
 //!   7/8 and starts its era again; a loss lowers rate and nominal max RTT, by 1/8 at low and 1/4 at
-//!   high sensitivity; high jitter starts Initial again once, above 50 ms and below 8 Mbit/s.
+//!   high sensitivity; high jitter starts Initial again once, above 50 ms and below 8 Mbit/s; the
+//!   rate of marks follows when a mark arrives, over all that arrived since it did last. (In the
+//!   text it follows each ACK; one mark in an ACK of two segments is then a rate of one half.)
 //! - Rate samples are the transport's (those of Linux): their interval begins with the previous
 //!   delivery. Its bursts replace the pacing quantum.
 //! - A timeout is no signal, as in the text; the window of TCP falls to one segment beyond what is in
@@ -194,7 +196,9 @@ pub struct C4 {
     /// Smoothed loss rate and rate of marks.
     loss: u64,
     ecn_alpha: u64,
+    /// Marked, and delivered, since the rate of marks was last followed.
     marked: Bytes,
+    counted: Bytes,
     has_marks: bool,
     saw_loss: bool,
     exit: Option<SlowStartExit>,
@@ -240,6 +244,7 @@ impl C4 {
             loss: 0,
             ecn_alpha: 0,
             marked: Bytes::ZERO,
+            counted: Bytes::ZERO,
             has_marks: false,
             saw_loss: false,
             exit: None,
@@ -284,6 +289,9 @@ impl C4 {
     }
 
     fn start_era(&mut self, snd_nxt: u64) {
+        if self.is_picoquic() && self.has_marks {
+            self.follow_marks();
+        }
         self.era = Era {
             sequence: snd_nxt,
             alpha_previous: self.alpha,

@@ -56,14 +56,14 @@ impl C4 {
                 return Some(Signal::Loss);
             }
         }
-        let marked = core::mem::take(&mut self.marked);
-        if !ack.delivered.is_zero() && self.has_marks {
-            let fraction = marked.min(ack.delivered).get() * ONE / ack.delivered.get();
-            self.ecn_alpha = if fraction >= ONE / 2 {
-                fraction
-            } else {
-                (self.ecn_alpha * (SMOOTHING - 1) + fraction) / SMOOTHING
-            };
+        self.counted += ack.delivered;
+        let has_news = if self.is_picoquic() {
+            !self.marked.is_zero()
+        } else {
+            self.has_marks
+        };
+        if has_news {
+            self.follow_marks();
             let threshold = (2 * ONE - sensitivity) * 3 / 32;
             if self.ecn_alpha > threshold {
                 return Some(Signal::Marks(
@@ -81,6 +81,22 @@ impl C4 {
             let excess = (rtt - most).as_nanos().min(threshold.as_nanos());
             Signal::Delay(excess * ONE / threshold.as_nanos(), rtt, most)
         })
+    }
+
+    /// Follows the fraction of marks in what was counted since the last call.
+    pub(super) fn follow_marks(&mut self) {
+        let counted = core::mem::take(&mut self.counted);
+        let marked = core::mem::take(&mut self.marked).min(counted);
+        if counted.is_zero() {
+            return;
+        }
+        let fraction = marked.get() * ONE / counted.get();
+        let jumps = fraction >= ONE / 2 && (fraction > self.ecn_alpha || !self.is_picoquic());
+        self.ecn_alpha = if jumps {
+            fraction
+        } else {
+            (self.ecn_alpha * (SMOOTHING - 1) + fraction) / SMOOTHING
+        };
     }
 
     pub(super) fn on_signal(&mut self, signal: Signal, ack: &Ack) {
