@@ -106,7 +106,7 @@ class C4:
         threshold = min(25 * MS, self.max_rtt * (ONE + 3 * insensitive) // (16 * ONE))
         excess = rtt - self.max_rtt - threshold
         if excess > 0:
-            return "excess-delay", min(ONE // 4, min(excess, threshold) * ONE // threshold)
+            return "delay", min(ONE // 4, min(excess, threshold) * ONE // threshold)
         return None
 
     def respond(self, why: str, beta: int) -> None:
@@ -231,7 +231,7 @@ def cycle() -> None:
     path = C4Path("c4-cycle", "Initial until the rate no longer grows, then Recovery, Cruising, Probing",
                   1_000, 60_000)
     path.run("Recovery")
-    assert path.model.exit in ("full-pipe", "excess-delay") and path.model.no_increase >= 2
+    assert path.model.exit in ("full-pipe", "delay") and path.model.no_increase >= 2
     assert 8_000_000 * 95 // 100 <= path.model.rate <= 8_000_000 * 105 // 100
     path.run("Cruising")
     path.run("Probing")

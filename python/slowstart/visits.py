@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from slowstart._native import Result
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from slowstart import Result
 
     Document = Mapping[str, Any]
 
@@ -56,7 +55,7 @@ def visits(result: Result | Document, against: str | None = None) -> pl.DataFram
         >>> visits({"runs": [run]})["visit"].to_list()
         [1, 2]
     """
-    document = result if hasattr(result, "keys") else json.loads(result.to_json())
+    document: Document = json.loads(result.to_json()) if isinstance(result, Result) else result
     schema = {"path": pl.String, "run": pl.Int64, "name": pl.String, "visit": pl.Int64,
               "start_s": pl.Float64, "segments_lost": pl.Int64, "end": pl.String,
               **dict.fromkeys(_REAL, pl.Float64), **dict.fromkeys(_WHOLE, pl.Int64)}  # fmt: skip

@@ -47,7 +47,7 @@ def test_the_phases_follow_each_other_and_a_retreat_deletes_what_was_saved(
     table: pl.DataFrame,
 ) -> None:
     mine = table.filter(pl.col("name") == MEMORY)
-    second, third, fourth = mine.row(1, named=True), mine.row(2, named=True), mine.row(3, named=True)
+    second, third, fourth = mine[1:4].to_dicts()
     # The age counts from the end of the visit before.
     assert second["age_s"] == pytest.approx(20 - mine["fct_s"][0] + 0.05, abs=0.1)
     assert second["jump_cwnd_bytes"] == pytest.approx(second["saved_cwnd_bytes"] / 2, abs=1448)

@@ -304,7 +304,8 @@ def run_file(
     own = next((each for each in tested if is_own(each)), None)
     if own and len(tested) > 1:
         raise InputError(f"-a {own} is the stack's own controller: it stands alone")
-    loaded = [shipped.load(file, None if own else each) for each in tested or [None]]
+    under_test: list[str | None] = [None] if own or not tested else [*tested]
+    loaded = [shipped.load(file, each) for each in under_test]
     shown = {} if own else names([canonical(each) for each in tested], given)
     made = labelled([each.with_runs(runs=options.runs, seed=seed) for each in loaded], shown)
     chosen = [placed(each, stack, own) for each in made]

@@ -4,8 +4,7 @@
 use units::Duration;
 
 use super::{C4, LEAST_MAX_RTT, ONE, RECOVERY, SLOWER_RECOVERY, SMOOTHING, State, UNIT};
-use crate::exit::Unit;
-use crate::{Ack, Criterion, ExitReason};
+use crate::{Ack, ExitReason};
 
 /// The largest reduction, `beta`.
 const BETA: u64 = ONE / 4;
@@ -16,7 +15,6 @@ const MAX_DELAY_THRESHOLD: Duration = Duration::from_millis(25);
 const ERAS_BEFORE_DELAY: u32 = 2;
 /// Segments that must have arrived before a loss ends Initial.
 const SEGMENTS_BEFORE_LOSS: u64 = 20;
-static EXCESS: Criterion = Criterion::above("excess-delay", Unit::Time);
 
 /// A signal of congestion.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +22,8 @@ pub(super) enum Signal {
     Loss,
     /// The excess over the threshold, as a fraction of it in [`ONE`]s.
     Marks(u64),
-    /// The same, with the RTT and what it could be.
-    Delay(u64, Duration, Duration),
+    /// The same, with the RTT, what it could be, and the nominal max RTT.
+    Delay(u64, [Duration; 3]),
 }
 
 impl C4 {
@@ -79,7 +77,8 @@ impl C4 {
         }
         (rtt > most && !threshold.is_zero()).then(|| {
             let excess = (rtt - most).as_nanos().min(threshold.as_nanos());
-            Signal::Delay(excess * ONE / threshold.as_nanos(), rtt, most)
+            let seen = [rtt, most, self.nominal_max_rtt];
+            Signal::Delay(excess * ONE / threshold.as_nanos(), seen)
         })
     }
 
@@ -150,6 +149,11 @@ fn reason_of(signal: Signal) -> ExitReason {
     match signal {
         Signal::Loss => ExitReason::Loss,
         Signal::Marks(_) => ExitReason::Ecn,
-        Signal::Delay(_, rtt, most) => EXCESS.met(rtt, most),
+        Signal::Delay(_, [rtt, threshold, base]) => ExitReason::Delay {
+            rtt,
+            threshold,
+            base,
+            samples: 0,
+        },
     }
 }
