@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import avoidance
 import bbr
+import c4
 import routers
 import startups
 from fast_startup import fast_startup
@@ -420,5 +421,5 @@ def constant(s: Sender, span: int) -> None:
 
 if __name__ == "__main__":
     for write in (standard, reno, cubic, hystart, hystart_plus_plus, search, *avoidance.ALL,
-                  fast_startup, *startups.ALL, *bbr.ALL, *routers.ALL):
+                  fast_startup, *startups.ALL, *bbr.ALL, *c4.ALL, *routers.ALL):
         write()

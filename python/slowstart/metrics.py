@@ -18,6 +18,7 @@ import polars as pl
 from slowstart._native import median_interval
 from slowstart.capacity_changes import rate_changes
 from slowstart.errors import InputError
+from slowstart.visits import visits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,6 +34,7 @@ __all__ = [
     "rate_changes",
     "speed_up",
     "speed_up_by_class",
+    "visits",
 ]
 
 SIZES = (0, 100, 1_000, 10_000, 100_000, 1_000_000)

@@ -268,7 +268,7 @@ def test_a_baseline_of_something_else_is_refused(
 
 
 def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
-    names = ("bbr-draft", "rfc8867", "satellite", "stack-faults", "startup")
+    names = ("bbr-draft", "c4", "rfc8867", "satellite", "stack-faults", "startup")
     assert rules.suites() == [f"suite/{name}" for name in names]
     out = tmp_path / "check.json"
     assert invoke(["check", "suite/startup", "-a", "cubic+oracle", "-q"]) == 0

@@ -25,7 +25,7 @@ FLOORS = (
         "figures.vector",
         "report.kinds",
     ),
-    ("extras", "figure_style", "labels", "figures.theme", "capacity_changes"),
+    ("extras", "figure_style", "labels", "figures.theme", "capacity_changes", "visits"),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),
     ("running", "stacks", "traces"),
     ("store.artifact",),
@@ -33,7 +33,7 @@ FLOORS = (
     # Figures, words and pages.
     ("figures.canvas", "figures.runs", "plots"),
     ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
-    ("figures.rate_changes",),
+    ("figures.rate_changes", "figures.visits"),
     ("report.pairs", "report.table_files"),
     ("report.page", "report.exits", "look"),
     ("report.artifacts",),

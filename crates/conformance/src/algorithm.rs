@@ -211,7 +211,7 @@ const RECOVERY: &[Known] = &[
     },
 ];
 
-const WHOLE: &[Known] = &[known("bbr3"), known("rcp"), known("xcp")];
+const WHOLE: &[Known] = &[known("bbr3"), known("c4"), known("rcp"), known("xcp")];
 
 /// The kinds of parts that a header names.
 pub const PARTS: [&str; 4] = ["slow-start", "avoidance", "recovery", "whole"];

@@ -27,8 +27,8 @@ use crate::parts::hooks::forward;
 use crate::parts::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
-    JumpStarts, KnownPath, KnowsPath, Lost, Needs, Pace, PathMemory, Recovery, Sent, SlowStartExit,
-    Startup, SteersSending, Step, Window, avoidance, monolithic, recovery, startup,
+    JumpStarts, KnownPath, KnowsPath, Lost, Needs, Pace, PathMemory, Recovery, Resumption, Sent,
+    SlowStartExit, Startup, SteersSending, Step, Window, avoidance, monolithic, recovery, startup,
 };
 
 impl Default for AvoidanceConfig {
@@ -468,6 +468,14 @@ monoliths! {
         source: "Grazia et al. 2020 (abstract)",
         summary: "BBRv1 that paces above the measured bandwidth, so that Wi-Fi has frames to \
                   aggregate",
+    }
+
+    C4(monolithic::C4, monolithic::C4Config) {
+        name: "c4",
+        provenance: STANDARD,
+        source: "draft-huitema-ccwg-c4-spec",
+        summary: "Christian's Congestion Control Code: paces at the largest measured rate, and \
+                  allows for the largest RTT without a queue",
     }
 
     Rcp(monolithic::Rcp, monolithic::RcpConfig) {

@@ -24,8 +24,8 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::signal::whole;
 use crate::{
     Ack, Avoidance, Congestion, CongestionControl, CongestionKind, Decision, Established,
-    ExitReason, KnownPath, Needs, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit,
-    Startup, Step, Window,
+    ExitReason, KnownPath, Needs, PathMemory, Phase, Recovery, Reduction, Resumption, Sent,
+    SlowStartExit, Startup, Step, Window,
 };
 
 /// How long after the beginning of an epoch Linux's `cubictcp_acked` ignores round-trip times (HZ jiffies).
@@ -545,6 +545,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     fn passive_decision(&self) -> Option<SlowStartExit> {
         self.startup.passive_decision()
+    }
+
+    fn resumption(&self) -> Option<Resumption> {
+        self.startup.resumption()
     }
 
     fn on_close(&self, now: Instant, memory: &mut PathMemory) {

@@ -50,7 +50,7 @@ pub mod startup;
 pub use any::*;
 pub use classic::Classic;
 pub use exit::*;
-pub use memory::PathMemory;
+pub use memory::{PathMemory, ResumeEnd, Resumption};
 pub use parts::*;
 pub use signal::*;
 /// The types of times, rates and byte counts in every interface.

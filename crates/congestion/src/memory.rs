@@ -31,6 +31,83 @@ pub(crate) struct Saved {
     pub at: Option<Instant>,
 }
 
+/// What a connection made of what earlier ones had saved: the phases of RFC 9959, as evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resumption {
+    /// The saved window and RTT.
+    pub saved_cwnd: Bytes,
+    /// See [`Self::saved_cwnd`].
+    pub saved_rtt: Duration,
+    /// How long they had been stored; `None` for those that are given.
+    pub age: Option<Duration>,
+    /// When each phase began; `None` if it did not.
+    pub reconnaissance: Option<Instant>,
+    /// See [`Self::reconnaissance`].
+    pub unvalidated: Option<Instant>,
+    /// See [`Self::reconnaissance`].
+    pub validating: Option<Instant>,
+    /// See [`Self::reconnaissance`].
+    pub safe_retreat: Option<Instant>,
+    /// The window of the jump.
+    pub jump: Option<Bytes>,
+    /// When it ended, and how.
+    pub end: Option<(Instant, ResumeEnd)>,
+}
+
+impl Resumption {
+    /// A connection that may use `saved` from `now` on.
+    pub(crate) fn of(saved: &Saved, now: Instant) -> Self {
+        Self {
+            saved_cwnd: saved.cwnd,
+            saved_rtt: saved.rtt,
+            age: saved.at.map(|at| now.saturating_since(at)),
+            reconnaissance: Some(now),
+            unvalidated: None,
+            validating: None,
+            safe_retreat: None,
+            jump: None,
+            end: None,
+        }
+    }
+
+    /// It ends now, unless it has before.
+    pub(crate) fn end(&mut self, now: Instant, how: ResumeEnd) {
+        self.end.get_or_insert((now, how));
+    }
+}
+
+/// How the use of saved parameters ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResumeEnd {
+    /// All that the jump sent was acknowledged.
+    Validated,
+    /// The application did not use the jump.
+    Unused,
+    /// Congestion: the safe retreat is over.
+    Retreated,
+    /// The RTT is not that of the saved path.
+    OtherRtt,
+    /// The jump would not have raised the window.
+    NoGain,
+    /// Congestion before the jump.
+    Congested,
+}
+
+impl ResumeEnd {
+    /// The word for it in results.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Validated => "validated",
+            Self::Unused => "unused",
+            Self::Retreated => "retreated",
+            Self::OtherRtt => "other-rtt",
+            Self::NoGain => "no-gain",
+            Self::Congested => "congested",
+        }
+    }
+}
+
 /// What earlier connections over a path left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathMemory {

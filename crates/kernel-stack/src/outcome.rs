@@ -183,6 +183,7 @@ fn flow_result(
             .or(observer.exit.map(|exit| (exit.at, exit.by_congestion)))
             .map(|(at, by_congestion)| classify(at, by_congestion, capacity)),
         startup: None,
+        resumption: None,
         closed: None,
     }
 }

@@ -15,6 +15,7 @@ mod probe;
 mod queue;
 mod responses;
 mod result;
+mod resumption;
 mod startup;
 mod summary;
 #[cfg(feature = "tables")]
@@ -37,6 +38,7 @@ pub use responses::{Epoch, EpochResult, ExchangeResult, ResponseClass, Responses
 pub use result::{
     Document, FlowResult, LinkResult, RunResult, Stack, TrafficFlow, TrafficResult, document,
 };
+pub use resumption::ResumptionResult;
 pub use startup::{Bottleneck, PathAtExit, SlowStartExitResult, StartupProbe, StartupResult};
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
 pub use tally::{NetworkRow, Overview, PathRow, Repeats, Tally, TrafficRow};

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     CapacityPoint, ExchangeResult, ExitClass, Name, NetworkResult, QueueDistribution,
-    SlowStartExitResult, StartupResult, SummaryRow, summarize,
+    ResumptionResult, SlowStartExitResult, StartupResult, SummaryRow, summarize,
 };
 
 /// The TCP implementation that ran.
@@ -90,6 +90,10 @@ pub struct FlowResult {
     /// sent nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup: Option<StartupResult>,
+    /// What it made of what earlier connections over the path had saved (RFC 9959); absent if it
+    /// used no saved state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumption: Option<ResumptionResult>,
     /// Why the connection was closed before its data had arrived; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<String>,
@@ -126,6 +130,7 @@ impl FlowResult {
             first_loss_s: None,
             exit_class: None,
             startup: None,
+            resumption: None,
             closed: None,
         }
     }

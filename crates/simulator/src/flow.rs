@@ -263,7 +263,14 @@ impl<'a> FlowState<'a> {
         is_plain: bool,
         pool: &mut Pool,
     ) {
-        self.prepare(seed, memory.lend(), is_plain, pool);
+        // A flow that does not read the memory does not keep others from using it.
+        let reads = *memory != PathMemory::default() && self.place.config.algorithm.needs().memory;
+        let lent = if reads {
+            memory.lend()
+        } else {
+            PathMemory::default()
+        };
+        self.prepare(seed, lent, is_plain, pool);
         if traced && let Some(endpoints) = &mut self.endpoints {
             endpoints.trace = Some(Box::new(FlowTrace {
                 flow: self.place.index,

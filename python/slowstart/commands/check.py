@@ -18,6 +18,7 @@ Examples:
   slowstart check rules.toml --record baseline.json
   slowstart check suite/startup --stack quinn -a own
   slowstart check suite/bbr-draft -a bbr3
+  slowstart check suite/c4
 
 \b
 A file of rules has cases, each a path or a scenario with what must hold there:

@@ -62,6 +62,7 @@ Examples:
   slowstart run scenario.toml
   slowstart run scenario.toml --seed 7 -n 20 --json
   slowstart run scenario.toml -o report --traces
+  slowstart run scenario.toml -a cubic+search -a cubic+hystart
   slowstart run scenario.toml --cost
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
   slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
@@ -273,11 +274,12 @@ def run_file(
                        help="A scenario file (TOML), or the name of a scenario (suite/access-60)."),
     ],
     algorithm: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
-                     help="With the name of a scenario: the algorithm under test, if you like with "
-                     "a label (LABEL=ALG). On a QUIC stack own, or own:bbr: all flows have the "
-                     "stack's own controller."),
+                     help="The algorithm under test, if you like with a label (LABEL=ALG): in a "
+                     "file that of the first flow, and of all flows with its name. Repeat it to "
+                     "compare several, with the same seeds. On a QUIC stack own, or own:bbr: all "
+                     "flows have the stack's own controller."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -298,28 +300,35 @@ def run_file(
     kind, (stack, *others) = stacks.chosen(options.stacks)
     if others:
         raise InputError("a scenario runs on one stack: name one with --stack")
-    (tested,), given = ([None], [None]) if algorithm is None else split([algorithm])
-    own = tested if tested is not None and is_own(tested) else None
-    scenario = shipped.load(file, None if own else tested).with_runs(runs=options.runs, seed=seed)
-    shown = {} if tested is None or own else names([canonical(tested)], given)
-    (scenario,) = labelled([scenario], shown)
-    scenario = placed(scenario, stack, own)
+    tested, given = split(algorithm or [])
+    own = next((each for each in tested if is_own(each)), None)
+    if own and len(tested) > 1:
+        raise InputError(f"-a {own} is the stack's own controller: it stands alone")
+    under_test: list[str | None] = [None] if own or not tested else [*tested]
+    loaded = [shipped.load(file, each) for each in under_test]
+    shown = {} if own else names([canonical(each) for each in tested], given)
+    made = labelled([each.with_runs(runs=options.runs, seed=seed) for each in loaded], shown)
+    chosen = [placed(each, stack, own) for each in made]
+    scenario = chosen[0]
     how = execution.How(kind, options)
     look = options.look()
-    chosen, notes = [scenario], meanings(shown)
+    notes = meanings(shown)
     if not how.kernel:
         chosen, fixed = once(chosen)
         notes = [*remark_once(fixed, scenario.runs), *notes, *stacks.remarks([stack], pacing=True)]
     sized = any(each["size_bytes"] is not None for each in scenario.resolved["flows"])
     lacks_oracle = how.kernel or stack != Stack.SIMULATED.value
     options.check_cost(kernel=lacks_oracle, sized=sized, remedy="give a flow of the file a size")
-    with_oracle = _ideal_exits(chosen[0]) if options.cost else None
+    if options.cost and len(chosen) > 1:
+        raise InputError("--cost is about one algorithm: give -a once")
+    with_oracle = _ideal_exits(scenario) if options.cost else None
     plan = Plan(
         chosen,
         report=options.report,
         traces=options.traces,
         kernel=how.kernel,
         with_oracle=with_oracle,
+        paired=len(chosen) > 1,
         notes=notes,
     )
     _make(plan, how, options, look)

@@ -19,6 +19,7 @@ class Kind(str, Enum):
     THROUGHPUT_DELAY = "throughput-delay"
     NETWORK = "network"
     RATE_CHANGES = "rate-changes"
+    VISITS = "visits"
     RESPONSE_TIMES = "response-times"
     RESPONSE_DISTRIBUTIONS = "response-distributions"
     QUEUES = "queues"

@@ -16,12 +16,14 @@ from slowstart.figures import colors, tradeoff
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures import rate_changes as change_plots
+from slowstart.figures import visits as visit_plots
 from slowstart.figures.runs import facts
 from slowstart.report import page as report
 from slowstart.report import tables
 from slowstart.report.artifacts import BY_SIZE, pages
 from slowstart.report.kinds import NAMES, Kind
 from slowstart.store.output import RESULT
+from slowstart.visits import visits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -243,6 +245,40 @@ def _rate_changes(saved: Saved) -> Drawn:
         yield f"rate-changes-{report.slug(name)}", figure
 
 
+def _visits(saved: Saved) -> Drawn:
+    table = visits(saved.document)
+    for name, path in saved.paths.items():
+        mine = table.filter((pl.col("path") == name) & pl.col("name").is_in(saved.names))
+        if mine.is_empty() or mine["visit"].max() == 1:
+            raise InputError(
+                f"{saved.folder} has no name with several flows over {name}: a client visits a "
+                "server again with --flows N --stagger TIME"
+            )
+        figure = visit_plots.visits(mine, saved.every, _rates(mine, path))
+        yield f"visits-{report.slug(name)}", figure
+
+
+def _rates(table: pl.DataFrame, path: Mapping[str, Any]) -> dict[int, float]:
+    """The rate of the bottleneck at the start of each visit, if it changes in steps (Mbit/s)."""
+    end = float(table["start_s"].max()) + 1  # type: ignore[arg-type]
+    if path.get("forward", {}).get("service", {}).get("kind") != "steps":
+        return {}
+    found = steps(path, end)
+    starts = dict(table.select("visit", "start_s").iter_rows())
+    return (
+        {
+            visit: next(
+                (each.after_bps for each in reversed(found) if each.at_s <= at),
+                found[0].before_bps,
+            )
+            / 1e6
+            for visit, at in starts.items()
+        }
+        if found
+        else {}
+    )
+
+
 def _exchange(
     kind: str, table: str, draw: Callable[[pl.DataFrame], Figure]
 ) -> Callable[[Saved], Drawn]:
@@ -262,6 +298,7 @@ KINDS: dict[Kind, Callable[[Saved], Drawn]] = {
     Kind.THROUGHPUT_DELAY: _throughput_delay,
     Kind.NETWORK: _network,
     Kind.RATE_CHANGES: _rate_changes,
+    Kind.VISITS: _visits,
     Kind.RESPONSE_TIMES: _exchange(Kind.RESPONSE_TIMES, "responses", exchange_plots.response_times),
     Kind.RESPONSE_DISTRIBUTIONS: _exchange(
         Kind.RESPONSE_DISTRIBUTIONS, "epochs", exchange_plots.response_cdfs

@@ -265,17 +265,24 @@ def find(name: str) -> Shipped | None:
 def load(name: str, algorithm: str | None = None) -> Scenario:
     """The scenario of that name, or of a file.
 
+    With ``algorithm``, the flows of a file that have the name of its first flow run this one, and
+    have its name.
+
     Raises:
-        InputError: The file is wrong, or has no algorithm under test.
+        InputError: The file is wrong, or has no flow.
     """
     found = find(name)
     if found is not None:
         return Scenario.from_toml(found.text(algorithm), name=name)
-    if algorithm is not None:
-        raise InputError(
-            "-a needs a scenario that ships with slowstart; a file has its own algorithms"
-        )
-    return Scenario.from_file(name)
+    scenario = Scenario.from_file(name)
+    if algorithm is None:
+        return scenario
+    if not scenario.flows:
+        raise InputError(f"{name} has no flow whose algorithm -a could replace")
+    tested = scenario.flows[0]
+    made = scenario.with_algorithms({tested: algorithm})
+    plain = made.resolved["flows"][0]["algorithm"]
+    return made.with_names(flows={tested: plain})
 
 
 class AsFile:

@@ -27,7 +27,7 @@ use crate::parts::{avoidance_hooks, congestion_control_hooks, startup_hooks};
 use crate::startup::{HyStart, Standard};
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
-    JumpStarts, KnownPath, KnowsPath, Lost, Needs, OrdinaryAck, Pace, PathMemory, Sent,
+    JumpStarts, KnownPath, KnowsPath, Lost, Needs, OrdinaryAck, Pace, PathMemory, Resumption, Sent,
     SlowStartExit, Startup, SteersSending, Step, Window,
 };
 

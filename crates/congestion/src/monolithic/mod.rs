@@ -3,6 +3,7 @@
 pub mod bbr;
 pub mod bbr3;
 pub mod bbrp;
+pub mod c4;
 mod filter;
 mod random;
 pub mod rcp;
@@ -11,6 +12,7 @@ pub mod xcp;
 pub use bbr::{Bbr, BbrConfig};
 pub use bbr3::{Bbr3, Bbr3Config};
 pub use bbrp::BbrpConfig;
+pub use c4::{C4, C4Config};
 pub use rcp::{Rcp, RcpConfig};
 pub use xcp::{Xcp, XcpConfig};
 

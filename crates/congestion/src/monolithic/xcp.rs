@@ -23,7 +23,7 @@ use crate::parts::hooks::{delegate, own_hooks};
 use crate::settings;
 use crate::{
     Ack, BuildContext, Congestion, CongestionControl, Established, KnownPath, Lost, Needs,
-    PathMemory, Sent, SlowStartExit, Window,
+    PathMemory, Resumption, Sent, SlowStartExit, Window,
 };
 
 /// IP and TCP headers of a full segment with timestamps, and XCP's own.

@@ -6,7 +6,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::hooks::hooks;
 use super::needs::Needs;
 use crate::exit::SlowStartExit;
-use crate::memory::PathMemory;
+use crate::memory::{PathMemory, Resumption};
 use crate::signal::{Ack, Congestion, Established, KnownPath, Lost, Sent, Window};
 
 hooks! {
@@ -156,6 +156,9 @@ hooks! {
 
         /// The decision that a passive start-up logged and did not act on.
         fn passive_decision(&self) -> Option<SlowStartExit> { None }
+
+        /// What it made of what earlier connections had saved.
+        fn resumption(&self) -> Option<Resumption> { None }
 
         /// The connection is over: what later ones over the same path should know.
         fn on_close(&self, now: Instant, memory: &mut PathMemory) {}

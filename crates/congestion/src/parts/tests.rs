@@ -23,7 +23,7 @@ use super::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_h
 use crate::{
     Ack, AsksRouters, Avoidance, BuildContext, Classic, Congestion, CongestionControl,
     CongestionKind, Decision, Established, ExitReason, JumpStarts, KnownPath, KnowsPath, Lost,
-    Needs, Pace, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit, Startup,
+    Needs, Pace, PathMemory, Phase, Recovery, Reduction, Resumption, Sent, SlowStartExit, Startup,
     SteersSending, Step, Window,
 };
 use transport::{Operation, Transport};

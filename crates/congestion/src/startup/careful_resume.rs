@@ -29,7 +29,7 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::memory::Saved;
+use crate::memory::{ResumeEnd, Resumption, Saved};
 use crate::{
     Ack, Congestion, CongestionKind, Established, JumpStarts, Needs, Pace, PathMemory, Reduction,
     Sent, Startup, Step, Window,
@@ -166,6 +166,7 @@ pub struct CarefulResume {
     rounds: Rounds,
     initial_window: Bytes,
     retreated: bool,
+    evidence: Option<Resumption>,
 }
 
 impl CarefulResume {
@@ -178,6 +179,7 @@ impl CarefulResume {
             rounds: Rounds::default(),
             initial_window: Bytes::ZERO,
             retreated: false,
+            evidence: None,
         }
     }
 
@@ -209,6 +211,13 @@ impl CarefulResume {
         saved.filter(|_| !start.memory.is_in_use())
     }
 
+    /// Notes the end of the use of saved parameters.
+    fn note_end(&mut self, now: Instant, how: ResumeEnd) {
+        if let Some(evidence) = &mut self.evidence {
+            evidence.end(now, how);
+        }
+    }
+
     /// The initial window was acknowledged: jumps, unless the path is another or the jump is none.
     fn jump(&mut self, saved: Saved, ack: &Ack, window: &Window) -> Option<Step> {
         self.state = State::Normal;
@@ -218,8 +227,19 @@ impl CarefulResume {
             cwnd = cwnd.min(smss * u64::from(self.config.max_jump));
         }
         let rtt = ack.latest_rtt.unwrap_or(ack.srtt);
-        if ack.min_rtt <= saved.rtt / RTT_DIVISOR || cwnd <= window.cwnd || rtt.is_zero() {
+        let is_other = ack.min_rtt <= saved.rtt / RTT_DIVISOR;
+        if is_other || cwnd <= window.cwnd || rtt.is_zero() {
+            let how = if is_other {
+                ResumeEnd::OtherRtt
+            } else {
+                ResumeEnd::NoGain
+            };
+            self.note_end(ack.now, how);
             return None;
+        }
+        if let Some(evidence) = &mut self.evidence {
+            evidence.unvalidated = Some(ack.now);
+            evidence.jump = Some(cwnd);
         }
         self.state = State::Unvalidated(Jump {
             began: ack.now,
@@ -250,10 +270,14 @@ impl CarefulResume {
         if !is_filled && (flight < self.initial_window || flight <= jump.pipe()) {
             // The application, not the path, limits the sender.
             self.state = State::Normal;
+            self.note_end(ack.now, ResumeEnd::Unused);
             return Some(Step::Set(jump.pipe().max(self.initial_window)));
         }
         jump.end.get_or_insert(ack.snd_nxt);
         self.state = State::Validating(jump);
+        if let Some(evidence) = &mut self.evidence {
+            evidence.validating = Some(ack.now);
+        }
         // A jump that filled its window keeps it: the flight was the window then.
         (!is_filled).then_some(Step::Set(flight))
     }
@@ -278,6 +302,7 @@ impl Startup for CarefulResume {
         self.initial_window = window.cwnd;
         if let Some(saved) = self.saved(start, window.smss) {
             let end = window.cwnd.get();
+            self.evidence = Some(Resumption::of(&saved, start.now));
             self.state = State::Reconnaissance { saved, end };
         }
         None
@@ -328,6 +353,7 @@ impl Startup for CarefulResume {
                 jump.delivered += ack.delivered;
                 let is_over = jump.end.is_none_or(|end| ack.snd_una >= end);
                 self.state = if is_over {
+                    self.note_end(ack.now, ResumeEnd::Validated);
                     State::Normal
                 } else {
                     State::Validating(jump)
@@ -349,6 +375,12 @@ impl Startup for CarefulResume {
         let is_probing = matches!(self.state, State::Unvalidated(_) | State::Validating(_));
         if congestion.kind == CongestionKind::Timeout || !is_probing {
             self.state = State::Normal;
+            let how = if is_probing {
+                ResumeEnd::Retreated
+            } else {
+                ResumeEnd::Congested
+            };
+            self.note_end(congestion.now, how);
         }
         self.retreated |= is_probing;
     }
@@ -358,6 +390,10 @@ impl Startup for CarefulResume {
             State::Unvalidated(jump) => Some(Pace::at(jump.rate)),
             _ => None,
         }
+    }
+
+    fn resumption(&self) -> Option<Resumption> {
+        self.evidence
     }
 
     fn on_close(&self, now: Instant, memory: &mut PathMemory) {
@@ -385,6 +421,9 @@ impl JumpStarts for CarefulResume {
         jump.end.get_or_insert(congestion.snd_nxt);
         let cwnd = (jump.pipe() / RETREAT_DIVISOR).max(window.smss * 2);
         self.state = State::Retreat(jump);
+        if let Some(evidence) = &mut self.evidence {
+            evidence.safe_retreat = Some(congestion.now);
+        }
         Some(Reduction {
             cwnd,
             ssthresh: cwnd,
@@ -401,13 +440,14 @@ impl JumpStarts for CarefulResume {
         }
     }
 
-    fn on_recovery_exit(&mut self, _now: Instant, window: &Window) -> Reduction {
+    fn on_recovery_exit(&mut self, now: Instant, window: &Window) -> Reduction {
         let State::Retreat(jump) = core::mem::take(&mut self.state) else {
             return Reduction {
                 cwnd: window.cwnd,
                 ssthresh: window.ssthresh,
             };
         };
+        self.note_end(now, ResumeEnd::Retreated);
         let ssthresh = jump
             .pipe_at_end()
             .mul_div(u64::from(self.config.beta), 1_000);

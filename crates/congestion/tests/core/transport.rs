@@ -139,6 +139,7 @@ impl<C: CongestionControl> Transport<C> {
             self.control.reduces_by_deliveries(),
             self.control.slow_start_exit(),
             self.control.passive_decision(),
+            self.control.resumption(),
         );
     }
 

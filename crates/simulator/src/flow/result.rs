@@ -1,7 +1,10 @@
 //! The result of a flow that has ended.
 
-use congestion::{ExitReason, SlowStartExit};
-use measure::{CapacityPoint, ExitClass, FlowResult, SlowStartExitResult, StartupProbe, classify};
+use congestion::{ExitReason, Resumption, SlowStartExit};
+use measure::{
+    CapacityPoint, ExitClass, FlowResult, ResumptionResult, SlowStartExitResult, StartupProbe,
+    classify,
+};
 use units::{Duration, Instant};
 
 use super::{Arrived, Endpoints, FlowState, exit_result};
@@ -82,6 +85,24 @@ impl FlowState<'_> {
                 let delivered = sender.payload_delivered().get();
                 startup.result(delivered, finished.is_some(), is_early)
             }),
+            resumption: sender.resumption().map(|seen| resumption(&seen, start)),
         }
+    }
+}
+
+/// The phases of a connection that may use what earlier ones had saved.
+fn resumption(seen: &Resumption, start: Instant) -> ResumptionResult {
+    let since = |at: Instant| at.saturating_since(start).as_secs_f64();
+    ResumptionResult {
+        saved_cwnd_bytes: seen.saved_cwnd.get(),
+        saved_rtt_ms: seen.saved_rtt.as_nanos() as f64 / 1e6,
+        age_s: seen.age.map(Duration::as_secs_f64),
+        reconnaissance_s: seen.reconnaissance.map(since),
+        unvalidated_s: seen.unvalidated.map(since),
+        validating_s: seen.validating.map(since),
+        safe_retreat_s: seen.safe_retreat.map(since),
+        jump_cwnd_bytes: seen.jump.map(units::Bytes::get),
+        normal_s: seen.end.map(|(at, _)| since(at)),
+        end: seen.end.map(|(_, how)| how.word().to_owned()),
     }
 }

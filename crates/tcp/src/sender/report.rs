@@ -1,6 +1,6 @@
 //! The sender's counters and state.
 
-use congestion::{CongestionControl, Phase, SlowStartExit, Window};
+use congestion::{CongestionControl, Phase, Resumption, SlowStartExit, Window};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::{Control, Sender};
@@ -161,6 +161,12 @@ impl Sender {
     #[must_use]
     pub fn passive_decision(&self) -> Option<SlowStartExit> {
         self.cc.passive_decision()
+    }
+
+    /// What the congestion control made of what earlier connections over the path had saved.
+    #[must_use]
+    pub fn resumption(&self) -> Option<Resumption> {
+        self.cc.resumption()
     }
 
     /// Whether the application limited the sender: its data had run out when it wrote again, and what
