@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use capture::{Decoder, Ending, Format, Kind, ReadError, logs, packets};
+use capture::{Decoder, Ending, Format, Kind, PacketSummary, ReadError, logs, packets};
 use serde::Serialize;
 
 use crate::logs::LogTracker;
@@ -98,6 +98,39 @@ fn analyze_packets(
             tracker.take(&segment);
         }
     })?;
+    let mut notes = packet_notes(&summary, &decoder);
+    if tracker.evicted > 0 {
+        notes.push(format!(
+            "{} connections were ended early because more than {} were open.",
+            tracker.evicted,
+            crate::tracker::MOST_OPEN
+        ));
+    }
+    Ok(FileReport {
+        format: packet_format(summary.format),
+        records: summary.packets,
+        skipped: skipped(&summary, &decoder),
+        dropped: summary.dropped,
+        notes,
+        connections: tracker.finish(),
+    })
+}
+
+/// The name of a format of captures.
+pub(crate) const fn packet_format(format: Format) -> &'static str {
+    match format {
+        Format::Pcap => "pcap",
+        Format::PcapNg => "pcapng",
+    }
+}
+
+/// Packets that are not analyzed.
+pub(crate) const fn skipped(summary: &PacketSummary, decoder: &Decoder) -> u64 {
+    summary.skipped + decoder.other + decoder.unreadable + decoder.unsupported.0
+}
+
+/// What a reader of the results must know about a capture.
+pub(crate) fn packet_notes(summary: &PacketSummary, decoder: &Decoder) -> Vec<String> {
     let mut notes = Vec::new();
     note_ending(&summary.ending, &mut notes);
     if summary.dropped > 0 {
@@ -118,27 +151,10 @@ fn analyze_packets(
             decoder.unreadable
         ));
     }
-    if tracker.evicted > 0 {
-        notes.push(format!(
-            "{} connections were ended early because more than {} were open.",
-            tracker.evicted,
-            crate::tracker::MOST_OPEN
-        ));
-    }
-    Ok(FileReport {
-        format: match summary.format {
-            Format::Pcap => "pcap",
-            Format::PcapNg => "pcapng",
-        },
-        records: summary.packets,
-        skipped: summary.skipped + decoder.other + decoder.unreadable + decoder.unsupported.0,
-        dropped: summary.dropped,
-        notes,
-        connections: tracker.finish(),
-    })
+    notes
 }
 
-fn analyze_log(kind: Kind, reader: impl BufRead, points: usize) -> Result<FileReport, ReadError> {
+pub(crate) fn analyze_log(kind: Kind, reader: impl BufRead, points: usize) -> Result<FileReport, ReadError> {
     let mut tracker = LogTracker::new(points);
     let summary = logs::read(kind, reader, &mut |owner, sample| {
         tracker.take(owner, sample)
@@ -166,7 +182,7 @@ fn analyze_log(kind: Kind, reader: impl BufRead, points: usize) -> Result<FileRe
     })
 }
 
-fn note_ending(ending: &Ending, notes: &mut Vec<String>) {
+pub(crate) fn note_ending(ending: &Ending, notes: &mut Vec<String>) {
     if *ending != Ending::Whole {
         let mut sentence = ending.to_string();
         sentence.replace_range(..1, "T");
