@@ -92,13 +92,13 @@ def templates() -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
             for packet in packets(file):
                 flows.setdefault(max(struct.unpack_from(">HH", packet[2], 20)), []).append(packet)
             for flow in flows.values():
+                flow += closing(flow)
                 times = np.array([each[0] for each in flow])
                 records = np.zeros((len(flow), RECORD), np.uint8)
                 for row, (_, whole, kept) in zip(records, flow, strict=True):
                     content = bytes(kept)[:SNAP]
                     row[8:16] = np.frombuffer(struct.pack("<II", SNAP, max(whole, SNAP)), np.uint8)
                     row[IP : IP + len(content)] = np.frombuffer(content, np.uint8)
-                flow += closing(flow)
                 # The sender is the host that opens; its peer gets the addresses of the clients.
                 client = records[:, IP + 12 : IP + 16].tobytes()
                 first = client[:4]
