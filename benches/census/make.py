@@ -162,7 +162,8 @@ def tcp_info(flow: list[dict[str, float]], number: int, start: datetime) -> byte
     socket = struct.pack(">BBBBHH4s12x4s12x", 2, 1, 0, 0, 443, 49152, bytes([10, 77, 0, 1]),
                          peer.to_bytes(4, "big"))  # fmt: skip
     socket = base64.b64encode(socket.ljust(72, b"\0")).decode()
-    lines = [json.dumps({"Metadata": {"UUID": f"synthetic_{number}", "Sequence": 0}})]
+    head = {"UUID": f"synthetic_{number}", "Sequence": 0}
+    lines = [json.dumps({"Metadata": head, "Timestamp": "0001-01-01T00:00:00Z"})]
     mss, acked_before = 1448, 0.0
     for each in flow:
         info = bytearray(232)
@@ -196,9 +197,9 @@ def archives(folder: Path, connections: int, each: int) -> None:
             slowstart.run(slowstart.Scenario.from_toml(text), traces=True).flow_traces()
         )
         for _, flow in traces.group_by("flow", maintain_order=True):
-            sampled = flow.group_by((pl.col("time_s") * 100).floor(), maintain_order=True).last()
-            rows = sampled.drop("literal").to_dicts() if "literal" in sampled.columns else None
-            flows.append(rows or flow.gather_every(4).to_dicts())
+            tick = (pl.col("time_s") * 100).floor().alias("tick")
+            sampled = flow.with_columns(tick).unique("tick", keep="last", maintain_order=True)
+            flows.append(sampled.to_dicts())
     folder.mkdir(parents=True)
     random, begin = np.random.default_rng(1), datetime.fromtimestamp(EPOCH_S, timezone.utc)
     for first in range(0, connections, each):

@@ -88,7 +88,7 @@ def census(
         if made["files"]["broken"] == made["files"]["read"] and not made["connections"]:
             shutil.rmtree(folder)
             first = made["broken"][0]
-            more = f" (and {count} more files)" if (count := len(made["broken"]) - 1) else ""
+            more = f" (and {count} more files)" if (count := made["files"]["broken"] - 1) else ""
             raise InputError(f"{first['file']}{more}: {first['error']}")
         replace_file(folder / SUMMARY, json.dumps(made, indent=1) + "\n")
     return made
