@@ -112,7 +112,7 @@ def _show(summary: Mapping[str, Any]) -> None:
         for each in summary["broken"][:5]:
             out.print(f"  {each['file']}: {each['error']}")
     if files["noted"]:
-        out.print(f"{files['noted']:,} files have notes, such as where they are cut: see files/.")
+        out.print(f"Files with notes, such as where one is cut: {files['noted']:,}; see files/.")
 
 
 def _draw(summary: Mapping[str, Any], folder: Path) -> None:
