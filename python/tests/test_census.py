@@ -242,7 +242,7 @@ def test_quantiles_come_from_bins() -> None:
 
 def _bin(value: float) -> int:
     """As ``bin`` of tally.rs: by search in the edges."""
-    low, high = 0, 1 << 17
+    low, high = 0, 2047 * 32
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if analysis.edge(middle) <= value else (low, middle)
