@@ -137,11 +137,7 @@ fn source(path: PathBuf) -> io::Result<Source> {
 }
 
 /// Lists the files of a folder, in the order of their names.
-fn list(
-    folder: &Path,
-    except: &Path,
-    files: &mut Vec<Source>,
-) -> Result<(), (PathBuf, io::Error)> {
+fn list(folder: &Path, except: &Path, files: &mut Vec<Source>) -> Result<(), (PathBuf, io::Error)> {
     if folder.canonicalize().is_ok_and(|folder| folder == except) {
         return Ok(());
     }
@@ -205,7 +201,9 @@ pub fn run(
         let files = &plan.files[plan.parts[part].clone()];
         files.iter().map(|file| file.size).sum()
     };
-    control.done.fetch_add(there.map(bytes).sum(), Ordering::Relaxed);
+    control
+        .done
+        .fetch_add(there.map(bytes).sum(), Ordering::Relaxed);
     let workers = threads.min(missing.len()).max(1);
     let next = AtomicUsize::new(0);
     let work = || -> io::Result<()> {

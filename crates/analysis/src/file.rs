@@ -154,7 +154,11 @@ pub(crate) fn packet_notes(summary: &PacketSummary, decoder: &Decoder) -> Vec<St
     notes
 }
 
-pub(crate) fn analyze_log(kind: Kind, reader: impl BufRead, points: usize) -> Result<FileReport, ReadError> {
+pub(crate) fn analyze_log(
+    kind: Kind,
+    reader: impl BufRead,
+    points: usize,
+) -> Result<FileReport, ReadError> {
     let mut tracker = LogTracker::new(points);
     let summary = logs::read(kind, reader, &mut |owner, sample| {
         tracker.take(owner, sample)

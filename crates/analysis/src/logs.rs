@@ -298,20 +298,12 @@ impl Follower {
             sentence: sentence.to_owned(),
         };
         if self.goes_backwards {
-            return nothing(
-                Reason::CannotTell,
-                1.0,
-                GOES_BACKWARDS,
-            );
+            return nothing(Reason::CannotTell, 1.0, GOES_BACKWARDS);
         }
         let main = limits.main();
         let Some(found) = &self.found else {
             if !self.began_in_slow_start {
-                return nothing(
-                    Reason::CannotTell,
-                    1.0,
-                    BEGINS_LATE,
-                );
+                return nothing(Reason::CannotTell, 1.0, BEGINS_LATE);
             }
             return match main {
                 Some(("receive-window", part)) if part > MAIN => nothing(

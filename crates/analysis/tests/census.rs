@@ -65,7 +65,13 @@ fn a_scan_evicts_its_own_syns_and_no_connection_with_an_answer() {
         connection(&mut tracker, i64::from(peer), 10 + peer);
     }
     for scanned in 0..10_000_u32 {
-        tracker.take(&segment(1000 + i64::from(scanned), 5000 + scanned, false, SYN, 0));
+        tracker.take(&segment(
+            1000 + i64::from(scanned),
+            5000 + scanned,
+            false,
+            SYN,
+            0,
+        ));
     }
     let ended = tracker.take_ended_with_cause();
     assert_eq!(tracker.evicted, 10_000 - 50);

@@ -223,7 +223,9 @@ mod tests {
             let mut header = Header::new_gnu();
             header.set_size(bytes.len() as u64);
             header.set_mode(0o644);
-            builder.append_data(&mut header, name, bytes).expect("a member");
+            builder
+                .append_data(&mut header, name, bytes)
+                .expect("a member");
         };
         add("ss.txt", b"1.5\nESTAB 0 0 10.0.0.1:1 10.0.0.2:2 cwnd:10\n");
         // Longer than the 100 bytes of the field: a name of type L.

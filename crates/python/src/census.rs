@@ -21,9 +21,8 @@ impl Census {
     #[new]
     fn new(py: Python<'_>, inputs: Vec<PathBuf>, folder: PathBuf) -> PyResult<Self> {
         let plan = py.detach(|| Plan::of(&inputs, &folder));
-        let plan = plan.map_err(|(path, error)| {
-            errors::input(format!("{}: {error}", path.display()))
-        })?;
+        let plan =
+            plan.map_err(|(path, error)| errors::input(format!("{}: {error}", path.display())))?;
         Ok(Self { plan })
     }
 

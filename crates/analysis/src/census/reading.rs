@@ -189,7 +189,9 @@ fn input_rows(
         let FileReport { connections, .. } = report;
         (note.format, note.records) = (Some(report.format), report.records);
         (note.skipped, note.notes) = (report.skipped, report.notes);
-        connections.into_iter().for_each(|each| row(each, End::File));
+        connections
+            .into_iter()
+            .for_each(|each| row(each, End::File));
     }
     note.connections = count;
     match failure {

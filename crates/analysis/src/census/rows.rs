@@ -70,7 +70,10 @@ fn handshake(table: &mut Table, rows: &[Row]) {
     let all = || rows.iter().map(|row| &row.connection.handshake);
     table.truth("handshake_complete", all().map(|it| it.complete));
     table.real("handshake_rtt_ms", all().map(|it| it.rtt_ms));
-    table.count("handshake_mss_bytes", all().map(|it| it.mss_bytes.map(u64::from)));
+    table.count(
+        "handshake_mss_bytes",
+        all().map(|it| it.mss_bytes.map(u64::from)),
+    );
     table.count(
         "handshake_window_scale",
         all().map(|it| it.window_scale.map(u64::from)),
@@ -90,21 +93,33 @@ fn traffic(table: &mut Table, rows: &[Row]) {
         "largest_segment_bytes",
         all().map(|it| it.largest_segment_bytes),
     );
-    table.count("retransmissions_segments", repeated().map(|it| Some(it.segments)));
+    table.count(
+        "retransmissions_segments",
+        repeated().map(|it| Some(it.segments)),
+    );
     table.count("retransmissions_bytes", repeated().map(|it| Some(it.bytes)));
     table.count("retransmissions_fast", repeated().map(|it| Some(it.fast)));
-    table.count("retransmissions_timeout", repeated().map(|it| Some(it.timeout)));
+    table.count(
+        "retransmissions_timeout",
+        repeated().map(|it| Some(it.timeout)),
+    );
     table.count(
         "retransmissions_tail_probe",
         repeated().map(|it| Some(it.tail_probe)),
     );
-    table.count("retransmissions_spurious", repeated().map(|it| Some(it.spurious)));
+    table.count(
+        "retransmissions_spurious",
+        repeated().map(|it| Some(it.spurious)),
+    );
     table.count("missing_bytes", all().map(|it| Some(it.missing_bytes)));
     table.real("rtt_min_ms", all().map(|it| it.rtt_ms.map(|rtt| rtt[0])));
     table.real("rtt_mean_ms", all().map(|it| it.rtt_ms.map(|rtt| rtt[1])));
     table.real("rtt_max_ms", all().map(|it| it.rtt_ms.map(|rtt| rtt[2])));
     table.count("rtt_samples", all().map(|it| Some(it.rtt_samples)));
-    table.count("initial_window_bytes", all().map(|it| it.initial_window_bytes));
+    table.count(
+        "initial_window_bytes",
+        all().map(|it| it.initial_window_bytes),
+    );
     table.number("rounds", all().map(|it| it.rounds));
     table.count(
         "max_in_flight_bytes",
@@ -123,7 +138,10 @@ fn limits(table: &mut Table, rows: &[Row]) {
         "limits_receive_window_s",
         all().map(|it| Some(it.receive_window_s)),
     );
-    table.real("limits_application_s", all().map(|it| Some(it.application_s)));
+    table.real(
+        "limits_application_s",
+        all().map(|it| Some(it.application_s)),
+    );
     table.real("limits_pacing_s", all().map(|it| Some(it.pacing_s)));
     table.real("limits_recovery_s", all().map(|it| Some(it.recovery_s)));
     let capacity = || rows.iter().map(|row| row.connection.capacity.as_ref());
@@ -161,9 +179,15 @@ fn verdict(table: &mut Table, rows: &[Row]) {
         table.count(name, all().map(|it| it.exit.as_ref().and_then(of)));
     };
     count("exit_cwnd_bytes", |exit| Some(exit.cwnd_bytes));
-    count("exit_cwnd_low_bytes", |exit| Some(exit.cwnd_interval_bytes[0]));
-    count("exit_cwnd_high_bytes", |exit| Some(exit.cwnd_interval_bytes[1]));
+    count("exit_cwnd_low_bytes", |exit| {
+        Some(exit.cwnd_interval_bytes[0])
+    });
+    count("exit_cwnd_high_bytes", |exit| {
+        Some(exit.cwnd_interval_bytes[1])
+    });
     count("exit_ssthresh_bytes", |exit| exit.ssthresh_bytes);
     count("exit_round", |exit| Some(u64::from(exit.round)));
-    count("exit_conservative", |exit| Some(u64::from(exit.conservative)));
+    count("exit_conservative", |exit| {
+        Some(u64::from(exit.conservative))
+    });
 }
