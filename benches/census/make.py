@@ -60,8 +60,8 @@ def packets(file: Path) -> list[tuple[int, int, bytes]]:
 
 def closing(flow: list[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
     """A FIN of each host, which the simulator does not send."""
-    made = []
-    source = flow[0][2][12:16]
+    made: list[tuple[int, int, bytes]] = []
+    source, end = flow[0][2][12:16], 0
     for from_sender in (True, False):
         mine = [each for each in flow if (each[2][12:16] == source) == from_sender]
         time, _, last = max(mine, key=lambda each: struct.unpack_from(">I", each[2], 24))
@@ -87,7 +87,7 @@ def templates() -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
             source, file = Path(folder) / f"{number}.toml", Path(folder) / f"{number}.pcapng"
             source.write_text(text)
             command = ["slowstart", "export", source, "--vantage", "sender", "-o", file]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
             flows: dict[int, list[tuple[int, int, bytes]]] = {}
             for packet in packets(file):
                 flows.setdefault(max(struct.unpack_from(">HH", packet[2], 20)), []).append(packet)

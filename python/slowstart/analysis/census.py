@@ -222,11 +222,10 @@ class _Sum:
         self.bytes += tally["bytes"]
         keys = ("reason", "because", "vantage", "class", "rtt", "size")
         for cell in tally["cells"]:
-            key = tuple(cell[each] for each in keys)
-            kept = self.cells.setdefault(
-                key, dict(zip(keys, key, strict=True)) | {"connections": 0, "exit_time_s": Counter(),
-                                                          "exit_cwnd_bytes": Counter()},
-            )  # fmt: skip
+            values = tuple(cell[each] for each in keys)
+            empty = {"connections": 0, "exit_time_s": Counter(), "exit_cwnd_bytes": Counter()}
+            named = dict(zip(keys, values, strict=True))
+            kept = self.cells.setdefault(values, named | empty)
             kept["connections"] += cell["connections"]
             for name in ("exit_time_s", "exit_cwnd_bytes"):
                 kept[name].update({int(place): count for place, count in cell[name].items()})
