@@ -56,7 +56,7 @@ def _bars(axes: Axes, shares: Mapping[str, Any], filling: Mapping[str, str]) -> 
                       path_effects=plots.OUTLINE)  # fmt: skip
         axes.annotate(f"{percentage:.3g} %", (high, place), xytext=(4, 0),
                       textcoords="offset points", va="center", fontsize="small")  # fmt: skip
-    axes.set_yticks(range(len(shares)), list(shares))
+    axes.set_yticks(range(len(shares)), list(shares), fontsize="small")
     axes.set_ylim(max(len(shares), 1) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
     axes.set_xlim(0, 1.25 * max([100 * share["ci95"][1] for share in shares.values()] or [1]))
@@ -112,9 +112,9 @@ def groups(summary: Mapping[str, Any]) -> Figure:
     with plots.styled():
         figure, (grid,) = plots.panels(11.0, 4.2, 1, 2, sharey="all")
         by_rtt, by_size = summary["by_rtt_ms"], summary["by_size_bytes"]
-        _draw_groups(grid[0], by_rtt, lambda value: tables.seconds(value / 1e3))
+        _draw_groups(grid[0], by_rtt, lambda value: tables.seconds(value / 1e3, 1))
         grid[0].set_xlabel("smallest RTT")
-        _draw_groups(grid[1], by_size, tables.size)
+        _draw_groups(grid[1], by_size, lambda value: tables.size(value, 1))
         grid[1].set_xlabel("payload of the connection")
         plots.label_left(grid, "percentage of the group")
         shown = [
