@@ -27,7 +27,7 @@ impl Row {
     #[must_use]
     pub fn cannot_tell(&self) -> Option<&'static str> {
         let verdict = &self.connection.verdict;
-        (verdict.reason == Reason::CannotTell).then(|| match verdict.sentence.as_str() {
+        (verdict.reason == Reason::CannotTell).then_some(match verdict.sentence.as_str() {
             logs::GOES_BACKWARDS => "log-goes-backwards",
             logs::BEGINS_LATE => "log-begins-late",
             _ => verdict.rule,
