@@ -164,6 +164,48 @@ def analyze_file(file: str | PathLike[str], *, points: int = 0, numbers: Sequenc
         slowstart.InputError: The file cannot be read, or has no known format.
     """
 
+class Census:
+    """The input files of a census, and how they are divided into parts.
+
+    Args:
+        inputs: Files and folders.
+        folder: What is in this folder is no input.
+
+    Raises:
+        slowstart.InputError: One of ``inputs`` cannot be read.
+    """
+
+    def __init__(
+        self, inputs: Sequence[str | PathLike[str]], folder: str | PathLike[str]
+    ) -> None: ...
+    @property
+    def files(self) -> int:
+        """Number of files."""
+    @property
+    def bytes(self) -> int:
+        """Bytes of all files."""
+    @property
+    def parts(self) -> int:
+        """Number of parts."""
+    @property
+    def digest(self) -> str:
+        """A digest of the names, sizes and times of all files."""
+    def run(
+        self,
+        folder: str | PathLike[str],
+        *,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        """Reads the parts that are not in ``folder`` yet; ``progress`` gets bytes done and of all.
+
+        Raises:
+            slowstart.RunError: A file cannot be written.
+        """
+
+def census_edges() -> tuple[list[float], list[int]]:
+    """Upper edges of the groups of smallest RTTs in ms, and of sizes in bytes, of a census."""
+
 def write_capture(
     scenario: Scenario, file: str | PathLike[str], *, run: int, vantages: Sequence[str]
 ) -> int:

@@ -39,8 +39,8 @@ FLOORS = (
     ("report.artifacts",),
     ("report.redraw",),
     # Captures.
-    ("analysis.situation", "analysis.known_window", "analysis.likelihood"),
-    ("analysis.figures", "analysis.path_fit", "analysis.identify"),
+    ("analysis.situation", "analysis.known_window", "analysis.likelihood", "analysis.census"),
+    ("analysis.figures", "analysis.path_fit", "analysis.identify", "analysis.census_figures"),
     ("analysis.questions",),
     ("analysis.connections",),
     ("analysis.truth", "analysis.kernel"),
@@ -114,6 +114,7 @@ FLOORS = (
     (
         "commands.analyze",
         "commands.artifact",
+        "commands.census",
         "commands.check",
         "commands.check_stack",
         "commands.evaluate",

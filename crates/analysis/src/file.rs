@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use capture::logs::Entry;
-use capture::{Decoder, Ending, Format, Kind, ReadError, logs, packets};
+use capture::{Decoder, Ending, Format, Kind, PacketSummary, ReadError, logs, packets};
 use serde::Serialize;
 
 use crate::logs::LogTracker;
@@ -100,6 +100,39 @@ fn analyze_packets(
             tracker.take(&segment);
         }
     })?;
+    let mut notes = packet_notes(&summary, &decoder);
+    if tracker.evicted > 0 {
+        notes.push(format!(
+            "{} connections were ended early because more than {} were open.",
+            tracker.evicted,
+            crate::tracker::MOST_OPEN
+        ));
+    }
+    Ok(FileReport {
+        format: packet_format(summary.format),
+        records: summary.packets,
+        skipped: skipped(&summary, &decoder),
+        dropped: summary.dropped,
+        notes,
+        connections: tracker.finish(),
+    })
+}
+
+/// The name of a format of captures.
+pub(crate) const fn packet_format(format: Format) -> &'static str {
+    match format {
+        Format::Pcap => "pcap",
+        Format::PcapNg => "pcapng",
+    }
+}
+
+/// Packets that are not analyzed.
+pub(crate) const fn skipped(summary: &PacketSummary, decoder: &Decoder) -> u64 {
+    summary.skipped + decoder.other + decoder.unreadable + decoder.unsupported.0
+}
+
+/// What a reader of the results must know about a capture.
+pub(crate) fn packet_notes(summary: &PacketSummary, decoder: &Decoder) -> Vec<String> {
     let mut notes = Vec::new();
     note_ending(&summary.ending, &mut notes);
     if summary.dropped > 0 {
@@ -120,34 +153,17 @@ fn analyze_packets(
             decoder.unreadable
         ));
     }
-    if tracker.evicted > 0 {
-        notes.push(format!(
-            "{} connections were ended early because more than {} were open.",
-            tracker.evicted,
-            crate::tracker::MOST_OPEN
-        ));
-    }
-    Ok(FileReport {
-        format: match summary.format {
-            Format::Pcap => "pcap",
-            Format::PcapNg => "pcapng",
-        },
-        records: summary.packets,
-        skipped: summary.skipped + decoder.other + decoder.unreadable + decoder.unsupported.0,
-        dropped: summary.dropped,
-        notes,
-        connections: tracker.finish(),
-    })
+    notes
 }
 
-fn analyze_log(
+pub(crate) fn analyze_log(
     kind: Kind,
     reader: impl BufRead,
     options: &Options,
 ) -> Result<FileReport, ReadError> {
     let mut tracker = LogTracker::new(options.points);
     let mut senders = Senders::default();
-    let summary = logs::read_all(kind, reader, &mut |owner, entry| match entry {
+    let summary = logs::read(kind, reader, &mut |owner, entry| match entry {
         Entry::Sample(sample) => tracker.take(owner, sample),
         Entry::Packet(at, event) => {
             if senders.take(owner, at, event) {
@@ -181,7 +197,7 @@ fn analyze_log(
     })
 }
 
-fn note_ending(ending: &Ending, notes: &mut Vec<String>) {
+pub(crate) fn note_ending(ending: &Ending, notes: &mut Vec<String>) {
     if *ending != Ending::Whole {
         let mut sentence = ending.to_string();
         sentence.replace_range(..1, "T");

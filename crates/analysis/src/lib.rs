@@ -19,6 +19,7 @@
 //! [`tracker::MOST_OPEN`] connections are open; beyond, one that is closed or was silent for longest
 //! ends.
 
+pub mod census;
 mod drain;
 mod evidence;
 mod exits;

@@ -23,6 +23,10 @@ pub(crate) const EXTREME: i64 = 1 << 61;
 /// Logs that several threads write have small steps back, which count as none.
 const BACKWARDS: i64 = 10_000_000;
 
+/// What is said of a log whose times go backwards, and of one that begins after slow start.
+pub(crate) const GOES_BACKWARDS: &str = "Cannot tell: the times of the log go backwards.";
+pub(crate) const BEGINS_LATE: &str = "Cannot tell: slow start had ended before the log begins.";
+
 /// Fraction of the busy time from which a limit counts as the limit.
 const MAIN: f64 = 0.5;
 
@@ -316,20 +320,12 @@ impl Follower {
             sentence: sentence.to_owned(),
         };
         if self.goes_backwards {
-            return nothing(
-                Reason::CannotTell,
-                1.0,
-                "Cannot tell: the times of the log go backwards.",
-            );
+            return nothing(Reason::CannotTell, 1.0, GOES_BACKWARDS);
         }
         let main = limits.main();
         let Some(found) = &self.found else {
             if !self.began_in_slow_start {
-                return nothing(
-                    Reason::CannotTell,
-                    1.0,
-                    "Cannot tell: slow start had ended before the log begins.",
-                );
+                return nothing(Reason::CannotTell, 1.0, BEGINS_LATE);
             }
             return match main {
                 Some(("receive-window", part)) if part > MAIN => nothing(

@@ -1,163 +1,117 @@
 //! Follows all connections of a capture.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+mod open;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 
 use capture::Segment;
 
 use crate::logs::EXTREME;
-use crate::report::{Connection, Handshake, Vantage};
-use crate::sender::Sender;
-use crate::startup;
-use crate::view::{Ack, Data, Event, View};
+use crate::report::Connection;
+use open::Open;
 
 /// Most connections that are open at a time.
 pub const MOST_OPEN: usize = 65_536;
 
-/// Packets before the vantage is decided without a handshake.
-const UNDECIDED: usize = 64;
-
 /// A connection that was silent for so long is over, in nanoseconds: 10 minutes.
 const SILENCE: i64 = 600_000_000_000;
+
+/// A second, in nanoseconds.
+const SECOND: i64 = 1_000_000_000;
 
 /// After a FIN of both hosts or an RST, late packets still belong to it, in nanoseconds: 5 s.
 const LINGER: i64 = 5_000_000_000;
 
-/// An RTT to one side below this fraction of the whole places the capture there.
-const NEAR: i64 = 10;
+/// What ended a connection, or the analysis of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A FIN of both hosts, or an RST.
+    Closed,
+    /// It sent nothing for 10 minutes.
+    Silent,
+    /// A SYN with another sequence number used its ports again.
+    Reused,
+    /// Too many connections were open.
+    Evicted,
+    /// The capture ended.
+    File,
+}
+
+impl End {
+    /// The name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Silent => "silent",
+            Self::Reused => "reused",
+            Self::Evicted => "evicted",
+            Self::File => "file",
+        }
+    }
+}
+
+/// A connection that has ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its report.
+    pub connection: Connection,
+    /// What ended it.
+    pub end: End,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     interface: u32,
-    low: SocketAddr,
-    high: SocketAddr,
+    low: Half,
+    high: Half,
 }
 
-/// One host of a connection, and what it sends.
-#[derive(Clone, Debug)]
-struct Host {
-    address: SocketAddr,
-    /// Initial sequence number, or that of the first byte seen less one.
-    initial: Option<u32>,
-    has_syn: bool,
-    mss: Option<u16>,
-    scale: Option<u8>,
-    sack: bool,
-    timestamps: bool,
-    packets: u64,
-    fin: bool,
-    sender: Option<Box<Sender>>,
-    view: View,
-    clock: Ticks,
-    /// Whether its steps are kept for a replay.
-    keeps_steps: bool,
+/// An address and a port: integers, in the order of the type of the standard library, because each
+/// packet is looked up by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Half {
+    is_v6: bool,
+    ip: u128,
+    port: u16,
 }
 
-impl Host {
-    fn new(address: SocketAddr, keeps_steps: bool) -> Self {
-        Self {
-            address,
-            initial: None,
-            has_syn: false,
-            mss: None,
-            scale: None,
-            sack: false,
-            timestamps: false,
-            packets: 0,
-            fin: false,
-            sender: None,
-            view: View::default(),
-            clock: Ticks::default(),
-            keeps_steps,
-        }
-    }
-
-    /// The offset of a sequence number, near the highest byte that this host sent.
-    fn offset(&self, seq: u32) -> i64 {
-        let initial = self.initial.unwrap_or(seq.wrapping_sub(1));
-        let near = self.sender.as_ref().map_or(0, |sender| sender.next());
-        let expected = initial.wrapping_add(1).wrapping_add(near as u32);
-        near + i64::from(seq.wrapping_sub(expected) as i32)
-    }
-}
-
-/// The sender's clock, as its timestamps show it.
-///
-/// Most stacks count milliseconds (RFC 7323, section 5.4, recommends 1 ms to 1 s). Until the clock
-/// departs from that by more than the queues explain, it shows when a segment left.
-#[derive(Clone, Debug, Default)]
-struct Ticks {
-    /// Time in the capture and timestamp of the SYN.
-    first: Option<(i64, u32)>,
-    is_wrong: bool,
-}
-
-impl Ticks {
-    fn begin(&mut self, at: i64, timestamps: Option<(u32, u32)>) {
-        self.first = timestamps.map(|(value, _)| (at, value));
-    }
-
-    /// How much later than by the sender's clock a segment was seen; 0 if the clock is unknown.
-    fn lag(&mut self, at: i64, timestamps: Option<(u32, u32)>, sender: &Sender) -> i64 {
-        let (Some((begin, first)), Some((value, _))) = (self.first, timestamps) else {
-            return 0;
+impl Half {
+    fn of(address: &SocketAddr) -> Self {
+        let (is_v6, ip) = match address.ip() {
+            IpAddr::V4(ip) => (false, u128::from(u32::from(ip))),
+            IpAddr::V6(ip) => (true, u128::from(ip)),
         };
-        if self.is_wrong {
-            return 0;
-        }
-        let ticks = i64::from(value.wrapping_sub(first) as i32);
-        let lag = at - begin - ticks * 1_000_000;
-        let base = sender.rtt_min.unwrap_or(LINGER);
-        // The latest RTT is that of an earlier segment, and slow start fills a queue exponentially.
-        let queue = 4 * (sender.rtt_last.unwrap_or(LINGER) - base) + base;
-        if lag < -3_000_000 || lag > queue + 100_000_000 {
-            self.is_wrong = true;
-            return 0;
-        }
-        lag.max(0)
+        let port = address.port();
+        Self { is_v6, ip, port }
     }
-}
-
-#[derive(Clone, Debug)]
-struct Open {
-    number: u64,
-    interface: u32,
-    begin: i64,
-    last: i64,
-    /// Initiator and acceptor.
-    hosts: [Host; 2],
-    /// Times of SYN, SYN-ACK and the third segment.
-    handshake: [Option<i64>; 3],
-    syn_count: u32,
-    last_syn: Option<i64>,
-    closed: Option<i64>,
-    /// Its place in the tracker's queue.
-    queued: i64,
-    /// Segments until the vantage is decided.
-    waiting: Vec<(usize, Segment)>,
-    is_decided: bool,
-    /// Most points for figures.
-    points: usize,
 }
 
 /// Follows connections. Feed it the segments of a capture, then call [`Tracker::finish`].
 #[derive(Debug)]
 pub struct Tracker {
-    open: BTreeMap<Key, Open>,
+    open: BTreeMap<Key, Box<Open>>,
     /// One entry for each open connection, by the time from which it is over if no packet comes. A
     /// packet moves that time, and the entry follows only when it is the first.
     queue: BTreeSet<(i64, Key)>,
     count: u64,
     points: usize,
-    ended: Vec<Connection>,
-    /// When silent connections were last ended.
+    ended: Vec<Ended>,
+    /// When silent connections were last ended, and after what time they are again.
     swept: i64,
+    sweeps: i64,
     /// Numbers of the connections whose steps are kept.
     replayed: BTreeSet<u64>,
     /// Numbers of the connections that have points for figures; all if it is empty.
     drawn: BTreeSet<u64>,
     /// Connections that ended only because too many were open.
     pub evicted: u64,
+    /// Most connections that are open at a time.
+    most: usize,
+    /// Connections that began with a SYN, in the order of their begins. Those that are not answered
+    /// are evicted first; `None` evicts what was silent for longest.
+    unanswered: Option<VecDeque<(u64, Key)>>,
 }
 
 impl Tracker {
@@ -171,9 +125,24 @@ impl Tracker {
             points,
             ended: Vec::new(),
             swept: -EXTREME,
+            sweeps: SILENCE / 10,
             replayed: BTreeSet::new(),
             drawn: BTreeSet::new(),
             evicted: 0,
+            most: MOST_OPEN,
+            unanswered: None,
+        }
+    }
+
+    /// A tracker of a census: without points, and with at most `most` open connections. Beyond, the
+    /// oldest connection without an answer ends, so that a scan evicts no other connection.
+    #[must_use]
+    pub fn bounded(most: usize) -> Self {
+        Self {
+            most,
+            sweeps: SECOND,
+            unanswered: Some(VecDeque::new()),
+            ..Self::new(0)
         }
     }
 
@@ -193,79 +162,100 @@ impl Tracker {
 
     /// Takes the next segment.
     pub fn take(&mut self, segment: &Segment) {
+        self.take_numbered(segment, self.count + 1);
+    }
+
+    /// Takes the next segment. If it begins a connection, that one has this number.
+    pub fn take_numbered(&mut self, segment: &Segment, number: u64) {
         // Differences of times must not overflow, whatever a file says.
-        let segment = &Segment {
-            at: segment.at.clamp(-EXTREME, EXTREME),
-            ..*segment
+        let clamped;
+        let segment = if segment.at.abs_diff(0) > EXTREME as u64 {
+            clamped = Segment {
+                at: segment.at.clamp(-EXTREME, EXTREME),
+                ..*segment
+            };
+            &clamped
+        } else {
+            segment
         };
         let (source, destination) = (segment.source, segment.destination);
+        let halves = (Half::of(&source), Half::of(&destination));
         let key = Key {
             interface: segment.interface,
-            low: source.min(destination),
-            high: source.max(destination),
+            low: halves.0.min(halves.1),
+            high: halves.0.max(halves.1),
         };
         self.sweep(segment.at);
         let is_new = segment.flags.syn && !segment.flags.ack;
-        if let Some(open) = self.open.get(&key) {
+        let mut before = None;
+        if let Some(open) = self.open.get_mut(&key) {
             // The ports are used again.
             let again = is_new && open.is_reused_by(segment);
             let is_over = open.closed.is_some_and(|at| segment.at - at > LINGER);
-            if again || is_over || segment.at - open.last > SILENCE {
-                self.end(key);
-            }
-        }
-        if !self.open.contains_key(&key) {
-            if segment.flags.rst {
+            if !again && !is_over && segment.at - open.last <= SILENCE {
+                open.take(segment, open.points);
+                // A FIN or an RST brings the end nearer.
+                let over = open.over_from();
+                if over < open.queued {
+                    self.queue.remove(&(open.queued, key));
+                    self.queue.insert((over, key));
+                    open.queued = over;
+                }
                 return;
             }
-            if self.open.len() >= MOST_OPEN
-                && let Some((_, oldest)) = self.first_over()
-            {
-                self.evicted += 1;
-                self.end(oldest);
-            }
-            self.count += 1;
-            let keeps_steps = self.replayed.contains(&self.count);
-            let answers = segment.flags.syn && segment.flags.ack;
-            let (initiator, acceptor) = if answers {
-                (destination, source)
-            } else {
-                (source, destination)
-            };
-            let queued = segment.at + SILENCE;
-            self.queue.insert((queued, key));
-            self.open.insert(
-                key,
-                Open {
-                    number: self.count,
-                    interface: segment.interface,
-                    begin: segment.at,
-                    last: segment.at,
-                    hosts: [initiator, acceptor].map(|host| Host::new(host, keeps_steps)),
-                    handshake: [None; 3],
-                    syn_count: 0,
-                    last_syn: None,
-                    closed: None,
-                    queued,
-                    waiting: Vec::new(),
-                    is_decided: false,
-                    points: if self.drawn.is_empty() || self.drawn.contains(&self.count) {
-                        self.points
-                    } else {
-                        0
-                    },
-                },
-            );
+            before = Some(if again { End::Reused } else { End::Silent });
         }
-        if let Some(open) = self.open.get_mut(&key) {
-            open.take(segment, open.points);
-            // A FIN or an RST brings the end nearer.
-            let over = open.over_from();
-            if over < open.queued {
-                self.queue.remove(&(open.queued, key));
-                self.queue.insert((over, key));
-                open.queued = over;
+        if let Some(end) = before {
+            self.end(key, end);
+        }
+        if !segment.flags.rst {
+            self.begin(key, segment, number);
+        }
+    }
+
+    /// Begins a connection with its first segment.
+    fn begin(&mut self, key: Key, segment: &Segment, number: u64) {
+        self.evict();
+        self.count += 1;
+        let keeps_steps = self.replayed.contains(&number);
+        let is_drawn = self.drawn.is_empty() || self.drawn.contains(&number);
+        let points = if is_drawn { self.points } else { 0 };
+        let mut open = Box::new(Open::new(number, segment, points, keeps_steps));
+        open.take(segment, points);
+        open.queued = open.over_from();
+        self.queue.insert((open.queued, key));
+        self.open.insert(key, open);
+        if segment.flags.syn
+            && !segment.flags.ack
+            && let Some(unanswered) = &mut self.unanswered
+        {
+            unanswered.push_back((number, key));
+        }
+    }
+
+    /// Makes place for one more connection.
+    fn evict(&mut self) {
+        // Entries of connections that have ended or were answered go once in a while.
+        if let Some(unanswered) = &mut self.unanswered
+            && unanswered.len() > 2 * self.most
+        {
+            let open = &self.open;
+            unanswered.retain(|(number, key)| is_unanswered(open, *number, key));
+        }
+        if self.open.len() < self.most {
+            return;
+        }
+        let mut oldest = None;
+        while let Some((number, key)) = self.unanswered.as_mut().and_then(VecDeque::pop_front) {
+            if is_unanswered(&self.open, number, &key) {
+                oldest = Some(key);
+                break;
             }
+        }
+        let oldest = oldest.or_else(|| self.first_over().map(|(_, key)| key));
+        if let Some(oldest) = oldest {
+            self.evicted += 1;
+            self.end(oldest, End::Evicted);
         }
     }
 
@@ -289,24 +279,30 @@ impl Tracker {
 
     /// Ends connections that were silent for long; looks once in a while.
     fn sweep(&mut self, now: i64) {
-        if now.saturating_sub(self.swept) < SILENCE / 10 {
+        if now.saturating_sub(self.swept) < self.sweeps {
             return;
         }
         self.swept = now;
         while let Some((_, key)) = self.first_over().filter(|(over, _)| *over < now) {
-            self.end(key);
+            self.end(key, End::Silent);
         }
     }
 
-    fn end(&mut self, key: Key) {
+    fn end(&mut self, key: Key, end: End) {
         if let Some(open) = self.open.remove(&key) {
             self.queue.remove(&(open.queued, key));
-            self.ended.push(open.finish());
+            self.ended.push(open.finish(end));
         }
     }
 
     /// The reports of connections that have ended since the last call, in the order of their ends.
     pub fn take_ended(&mut self) -> Vec<Connection> {
+        let ended = self.take_ended_with_cause().into_iter();
+        ended.map(|each| each.connection).collect()
+    }
+
+    /// The same with what ended each.
+    pub fn take_ended_with_cause(&mut self) -> Vec<Ended> {
         std::mem::take(&mut self.ended)
     }
 
@@ -314,284 +310,22 @@ impl Tracker {
     /// connections began.
     #[must_use]
     pub fn finish(mut self) -> Vec<Connection> {
+        let ended = self.take_all().into_iter();
+        ended.map(|each| each.connection).collect()
+    }
+
+    /// Ends all connections and returns the reports that were not taken, by their numbers.
+    pub fn take_all(&mut self) -> Vec<Ended> {
         let open = std::mem::take(&mut self.open);
-        let mut ended = self.take_ended();
-        ended.extend(open.into_values().map(|open| open.finish()));
-        ended.sort_by_key(|connection| connection.number);
+        let mut ended = self.take_ended_with_cause();
+        ended.extend(open.into_values().map(|open| open.finish(End::File)));
+        ended.sort_by_key(|each| each.connection.number);
         ended
     }
 }
 
-impl Open {
-    /// From when it is over if no packet comes.
-    fn over_from(&self) -> i64 {
-        let silent = self.last + SILENCE;
-        self.closed.map_or(silent, |at| silent.min(at + LINGER))
-    }
-
-    fn is_reused_by(&self, syn: &Segment) -> bool {
-        let host = &self.hosts[usize::from(self.hosts[0].address != syn.source)];
-        host.initial.is_some_and(|initial| initial != syn.seq) || !host.has_syn
-    }
-
-    fn take(&mut self, segment: &Segment, points: usize) {
-        // A capture merged from several may jump back in time.
-        let from = usize::from(segment.source != self.hosts[0].address);
-        self.last = self.last.max(segment.at);
-        let host = &mut self.hosts[from];
-        host.packets += 1;
-        let options = &segment.options;
-        let flags = segment.flags;
-        if flags.syn {
-            host.initial = Some(segment.seq);
-            host.has_syn = true;
-            (host.mss, host.scale) = (options.mss, options.window_scale);
-            host.sack = options.sack_permitted;
-            host.timestamps = options.timestamps.is_some();
-            host.clock
-                .begin(segment.at - self.begin, options.timestamps);
-            if flags.ack {
-                self.handshake[1].get_or_insert(segment.at);
-            } else {
-                self.syn_count += 1;
-                self.last_syn = Some(segment.at);
-                self.handshake[0].get_or_insert(segment.at);
-            }
-        } else if from == 0 && self.handshake[1].is_some() {
-            self.handshake[2].get_or_insert(segment.at);
-        }
-        if flags.rst {
-            self.closed.get_or_insert(segment.at);
-        }
-        host.fin |= flags.fin;
-        if self.hosts.iter().all(|host| host.fin) {
-            self.closed = Some(segment.at);
-        }
-        if self.is_decided {
-            return self.pass(from, segment, points);
-        }
-        self.waiting.push((from, *segment));
-        if self.handshake.iter().all(Option::is_some) || self.waiting.len() >= UNDECIDED {
-            self.decide(points);
-        }
-    }
-
-    /// Passes the segments on that waited until the vantage was known.
-    fn decide(&mut self, points: usize) {
-        self.is_decided = true;
-        let (first, second) = self.halves();
-        self.hosts[0].view.to_sender = second.unwrap_or(0);
-        self.hosts[1].view.to_sender = first.unwrap_or(0);
-        for (from, segment) in std::mem::take(&mut self.waiting) {
-            self.pass(from, &segment, points);
-        }
-    }
-
-    /// RTT from the capture to the acceptor, and to the initiator.
-    fn halves(&self) -> (Option<i64>, Option<i64>) {
-        let [syn, answer, third] = self.handshake;
-        let between = |from: Option<i64>, to: Option<i64>| Some((to? - from?).max(0));
-        let second = between(answer, third);
-        if self.syn_count <= 1 {
-            return (between(syn, answer), second);
-        }
-        // The answer may be to any of several SYNs: the last one gives the shortest RTT. It shows
-        // only that the capture is beside the initiator.
-        let least = between(self.last_syn, answer);
-        let is_beside = least
-            .zip(second)
-            .is_some_and(|(far, near)| near <= far / NEAR);
-        (least.filter(|_| is_beside), second)
-    }
-
-    /// Where the capture is, for data of `host`.
-    fn vantage(&self, host: usize) -> Vantage {
-        let (Some(to_acceptor), Some(to_initiator)) = self.halves() else {
-            return Vantage::Unknown;
-        };
-        let (near, far) = if host == 0 {
-            (to_initiator, to_acceptor)
-        } else {
-            (to_acceptor, to_initiator)
-        };
-        if near <= far / NEAR {
-            Vantage::Sender
-        } else if far <= near / NEAR {
-            Vantage::Receiver
-        } else {
-            Vantage::Middle
-        }
-    }
-
-    /// Passes a segment on as data of its source and as an ACK for its destination.
-    fn pass(&mut self, from: usize, segment: &Segment, points: usize) {
-        let at = segment.at - self.begin;
-        let flags = segment.flags;
-        let to = 1 - from;
-        let scales = self.hosts[0].scale.is_some() && self.hosts[1].scale.is_some();
-        let shift = match self.hosts[from].scale {
-            Some(shift) if scales && !flags.syn => shift,
-            _ => 0,
-        };
-        let vantages = [self.vantage(0), self.vantage(1)];
-        if segment.payload > 0 || flags.fin {
-            let host = &mut self.hosts[from];
-            if host.initial.is_none() {
-                host.initial = Some(segment.seq.wrapping_sub(1));
-            }
-            // Data in a SYN begins behind it (TCP Fast Open).
-            let start = host.offset(segment.seq.wrapping_add(u32::from(flags.syn)));
-            let data = Data {
-                start,
-                length: segment.payload,
-                fin: flags.fin,
-                timestamps: segment.options.timestamps,
-            };
-            host.take(vantages[from], at, Event::Data(data), points);
-        }
-        if flags.ack {
-            let host = &mut self.hosts[to];
-            if host.initial.is_none() {
-                host.initial = Some(segment.ack.wrapping_sub(1));
-            }
-            let mut sack = [None; 4];
-            for (place, block) in sack.iter_mut().zip(segment.options.sack) {
-                *place = block.map(|(start, end)| (host.offset(start), host.offset(end)));
-            }
-            let ack = Ack {
-                ack: host.offset(segment.ack),
-                window: u64::from(segment.window) << shift,
-                sack,
-                ece: flags.ece && !flags.syn,
-                is_pure: segment.payload == 0 && !flags.syn && !flags.fin,
-                timestamps: segment.options.timestamps,
-                seen: at,
-            };
-            host.take(vantages[to], at, Event::Ack(ack), points);
-        }
-    }
-
-    fn finish(mut self) -> Connection {
-        let points = self.points;
-        if !self.is_decided {
-            self.decide(points);
-        }
-        let vantages = [self.vantage(0), self.vantage(1)];
-        for (host, vantage) in self.hosts.iter_mut().zip(vantages) {
-            host.finish(vantage);
-        }
-        // The host that sent more is the sender; the acceptor if none sent anything.
-        let bytes = |host: &Host| host.sender.as_ref().map_or(0, |sender| sender.bytes());
-        let from = usize::from(bytes(&self.hosts[1]) >= bytes(&self.hosts[0]));
-        let sender = self.hosts[from].sender.take();
-        let sender = *sender.unwrap_or_else(|| Box::new(Sender::new(0)));
-        self.report(from, sender, vantages[from])
-    }
-
-    fn report(self, from: usize, mut sender: Sender, vantage: Vantage) -> Connection {
-        let (first, second) = self.halves();
-        let [syn, answer, _] = self.handshake;
-        let (host, peer) = (&self.hosts[from], &self.hosts[1 - from]);
-        let millis = |nanos: i64| nanos as f64 / 1e6;
-        let has_beginning = host.has_syn;
-        let verdict = startup::verdict(&sender, has_beginning);
-        let active = match (sender.first_data, sender.last_ack) {
-            (Some(first), Some(last)) if last > first => (last - first) as f64 / 1e9,
-            _ => 0.0,
-        };
-        let acked = sender.una().clamp(0, sender.next().max(0));
-        Connection {
-            number: self.number,
-            sender: host.address.to_string(),
-            receiver: peer.address.to_string(),
-            interface: self.interface,
-            opened_by_sender: from == 0,
-            vantage,
-            algorithm: None,
-            start_unix_s: self.begin as f64 / 1e9,
-            duration_s: (self.last - self.begin) as f64 / 1e9,
-            closed: self.closed.is_some(),
-            handshake: Handshake {
-                complete: syn.is_some() && answer.is_some(),
-                rtt_ms: match (first, second) {
-                    (Some(first), Some(second)) if self.syn_count <= 1 => {
-                        Some(millis(first + second))
-                    }
-                    _ => None,
-                },
-                mss_bytes: peer.mss,
-                window_scale: peer.scale.filter(|_| host.scale.is_some()),
-                sack: host.sack && peer.sack,
-                timestamps: host.timestamps && peer.timestamps,
-            },
-            bytes: sender.bytes(),
-            segments: sender.segments,
-            packets: [host.packets, peer.packets],
-            largest_segment_bytes: sender.largest,
-            retransmissions: sender.retransmissions,
-            missing_bytes: sender.missing(),
-            rtt_ms: sender.rtt_min.map(|min| {
-                [
-                    millis(min),
-                    sender.rtt_mean() / 1e6,
-                    millis(sender.rtt_max()),
-                ]
-            }),
-            rtt_samples: sender.rtt_count,
-            initial_window_bytes: sender
-                .initial_window
-                .filter(|_| has_beginning)
-                .map(|bytes| bytes.max(0) as u64),
-            last_new_data_s: sender.first_data.map(|_| sender.last_new.0 as f64 / 1e9),
-            rounds: sender.round,
-            max_in_flight_bytes: sender.max_flight as u64,
-            goodput_bps: if active > 0.0 {
-                acked as f64 * 8.0 / active
-            } else {
-                0.0
-            },
-            limits: sender.limits(),
-            capacity: startup::capacity(&sender),
-            verdict,
-            waits: sender.take_waits(),
-            steps: sender.steps.unwrap_or_default(),
-            series: sender.series.into_points(),
-            retransmitted: sender.retransmitted.into_spans(),
-            sacked: sender.selective.into_spans(),
-        }
-    }
-}
-
-impl Host {
-    /// Passes an event on in the sender's order.
-    fn take(&mut self, vantage: Vantage, at: i64, event: Event, points: usize) {
-        if self.sender.is_none() {
-            // ACKs of a host that sends nothing need no scoreboard, but their window counts.
-            let mut sender = Box::new(Sender::new(points));
-            if self.keeps_steps {
-                sender.keep_steps();
-            }
-            self.sender = Some(sender);
-        }
-        let Some(sender) = &mut self.sender else {
-            return;
-        };
-        sender.to_sender = self.view.to_sender;
-        if let Event::Data(data) = &event
-            && matches!(vantage, Vantage::Receiver | Vantage::Middle)
-        {
-            sender.lag = self.clock.lag(at, data.timestamps, sender);
-        }
-        self.view.take(vantage, at, event, &mut |at, event| {
-            sender.take(vantage, at, &event)
-        });
-    }
-
-    fn finish(&mut self, vantage: Vantage) {
-        if let Some(sender) = &mut self.sender {
-            self.view
-                .finish(&mut |at, event| sender.take(vantage, at, &event));
-            sender.finish();
-        }
-    }
+/// Whether the connection `number` is open, and its peer sent nothing.
+fn is_unanswered(open: &BTreeMap<Key, Box<Open>>, number: u64, key: &Key) -> bool {
+    let same = open.get(key).filter(|open| open.number == number);
+    same.is_some_and(|open| open.hosts[1].packets == 0)
 }

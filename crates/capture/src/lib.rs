@@ -10,6 +10,7 @@
 //! ([`LARGEST_BLOCK`], [`LARGEST_LINE`]) and does not grow with the file. A file that ends in the
 //! middle of a block is read up to there, and [`Ending`] says so.
 
+pub mod archive;
 mod error;
 pub mod logs;
 pub mod mahimahi;

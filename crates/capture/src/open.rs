@@ -68,48 +68,71 @@ pub fn regular_file(file: &Path) -> Result<File, ReadError> {
 /// # Errors
 /// As [`open`].
 pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Input, ReadError> {
-    let mut reader: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(CHUNK, reader));
-    // A compressed file may be compressed once more, but hardly three times.
-    for _ in 0..2 {
-        let start = reader.fill_buf()?;
-        if start.starts_with(&[0x1f, 0x8b]) {
-            let decoder = flate2::bufread::MultiGzDecoder::new(reader);
-            reader = Box::new(BufReader::with_capacity(CHUNK, decoder));
-        } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
-            // A frame may ask for a window of 2 GiB; 128 MiB is what `zstd` itself accepts.
-            decoder.window_log_max(27)?;
-            reader = Box::new(BufReader::with_capacity(CHUNK, decoder));
-        } else {
-            break;
-        }
-    }
-    // The first read of a pipe or of a decompressor may be short.
-    let mut start = Vec::with_capacity(START);
-    let mut broken = None;
-    while start.len() < START {
-        match reader.fill_buf() {
-            Ok([]) => break,
-            Ok(bytes) => {
-                let taken = bytes.len().min(START - start.len());
-                start.extend_from_slice(&bytes[..taken]);
-                reader.consume(taken);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if crate::error::is_in_stream(&error) => {
-                broken = Some(error);
+    Begun::new(reader)?.input()
+}
+
+/// A stream after decompression, of which the first bytes are known.
+pub(crate) struct Begun {
+    start: Vec<u8>,
+    reader: Box<dyn BufRead + Send>,
+}
+
+impl Begun {
+    /// Decompresses the stream, and reads its first bytes.
+    pub(crate) fn new(reader: impl Read + Send + 'static) -> Result<Self, ReadError> {
+        let mut reader: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(CHUNK, reader));
+        // A compressed file may be compressed once more, but hardly three times.
+        for _ in 0..2 {
+            let start = reader.fill_buf()?;
+            if start.starts_with(&[0x1f, 0x8b]) {
+                let decoder = flate2::bufread::MultiGzDecoder::new(reader);
+                reader = Box::new(BufReader::with_capacity(CHUNK, decoder));
+            } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
+                // A frame may ask for a window of 2 GiB; 128 MiB is what `zstd` itself accepts.
+                decoder.window_log_max(27)?;
+                reader = Box::new(BufReader::with_capacity(CHUNK, decoder));
+            } else {
                 break;
             }
-            Err(error) => return Err(error.into()),
         }
+        // The first read of a pipe or of a decompressor may be short.
+        let mut start = Vec::with_capacity(START);
+        while start.len() < START {
+            match reader.fill_buf() {
+                Ok([]) => break,
+                Ok(bytes) => {
+                    let taken = bytes.len().min(START - start.len());
+                    start.extend_from_slice(&bytes[..taken]);
+                    reader.consume(taken);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if crate::error::is_in_stream(&error) => {
+                    reader = Box::new(BufReader::new(Failing(Some(error))));
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Self { start, reader })
     }
-    let kind = kind_of(&start).ok_or(ReadError::Unknown)?;
-    let start = io::Cursor::new(start);
-    let reader: Box<dyn BufRead + Send> = match broken {
-        Some(error) => Box::new(BufReader::new(start.chain(Failing(Some(error))))),
-        None => Box::new(start.chain(reader)),
-    };
-    Ok(Input { kind, reader })
+
+    /// The first bytes, [`START`] of them unless the stream is shorter.
+    pub(crate) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// The whole stream.
+    pub(crate) fn into_reader(self) -> Box<dyn BufRead + Send> {
+        Box::new(io::Cursor::new(self.start).chain(self.reader))
+    }
+
+    /// The stream as a file of a known format.
+    pub(crate) fn input(self) -> Result<Input, ReadError> {
+        let kind = kind_of(&self.start).ok_or(ReadError::Unknown)?;
+        let reader = self.into_reader();
+        Ok(Input { kind, reader })
+    }
 }
 
 /// A stream that fails at once, then ends.

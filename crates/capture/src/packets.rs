@@ -131,13 +131,10 @@ pub fn read(
     mut take: impl FnMut(&Frame<'_>),
 ) -> Result<PacketSummary, ReadError> {
     let error = Arc::new(Mutex::new(None));
-    let mut reader = io::BufReader::with_capacity(
-        BUFFER,
-        Watched {
-            inner: reader,
-            error: Arc::clone(&error),
-        },
-    );
+    let mut reader = Watched {
+        inner: reader,
+        error: Arc::clone(&error),
+    };
     // `create_reader` reads once: give it enough for the first block.
     let mut start = Vec::new();
     (&mut reader)

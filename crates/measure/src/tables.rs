@@ -22,7 +22,7 @@ pub use networks::{network_drops, networks, nodes};
 
 /// A table under construction: columns in order.
 #[derive(Default)]
-struct Table {
+pub struct Table {
     fields: Vec<Field>,
     columns: Vec<ArrayRef>,
 }
@@ -38,7 +38,8 @@ impl Table {
 
     // Each method collects its values and calls one that is compiled once: an array made from the
     // iterator itself would be compiled again for each column.
-    fn text<S: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = S>) {
+    /// Appends a column of words.
+    pub fn text<S: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = S>) {
         self.words(name, &values.collect::<Vec<_>>());
     }
 
@@ -46,7 +47,8 @@ impl Table {
         self.column(name, Arc::new(StringArray::from_iter_values(values)));
     }
 
-    fn maybe_text(&mut self, name: &str, values: impl Iterator<Item = Option<String>>) {
+    /// Appends a column of words, with nulls.
+    pub fn maybe_text(&mut self, name: &str, values: impl Iterator<Item = Option<String>>) {
         self.texts(name, values.collect());
     }
 
@@ -55,14 +57,16 @@ impl Table {
         self.columns.push(Arc::new(StringArray::from(values)));
     }
 
-    fn number(&mut self, name: &str, values: impl Iterator<Item = u32>) {
+    /// Appends a column of small numbers.
+    pub fn number(&mut self, name: &str, values: impl Iterator<Item = u32>) {
         self.column(
             name,
             Arc::new(UInt32Array::from(values.collect::<Vec<_>>())),
         );
     }
 
-    fn count(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+    /// Appends a column of counts, with nulls.
+    pub fn count(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
         self.counts(name, values.collect());
     }
 
@@ -70,7 +74,8 @@ impl Table {
         self.column(name, Arc::new(UInt64Array::from(values)));
     }
 
-    fn real(&mut self, name: &str, values: impl Iterator<Item = Option<f64>>) {
+    /// Appends a column of real numbers, with nulls.
+    pub fn real(&mut self, name: &str, values: impl Iterator<Item = Option<f64>>) {
         self.reals(name, values.collect());
     }
 
@@ -78,7 +83,8 @@ impl Table {
         self.column(name, Arc::new(Float64Array::from(values)));
     }
 
-    fn truth(&mut self, name: &str, values: impl Iterator<Item = bool>) {
+    /// Appends a column of truth values.
+    pub fn truth(&mut self, name: &str, values: impl Iterator<Item = bool>) {
         self.truths(name, values.collect());
     }
 
@@ -86,7 +92,11 @@ impl Table {
         self.column(name, Arc::new(BooleanArray::from(values)));
     }
 
-    fn finish(self) -> Result<RecordBatch, ArrowError> {
+    /// The table.
+    ///
+    /// # Errors
+    /// The columns have different lengths.
+    pub fn finish(self) -> Result<RecordBatch, ArrowError> {
         RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.columns)
     }
 }

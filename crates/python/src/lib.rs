@@ -7,6 +7,7 @@
 mod analysis;
 mod attend;
 mod batch;
+mod census;
 mod classes;
 mod conformance;
 mod documents;
@@ -74,6 +75,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::batch::run_batch;
+    #[pymodule_export]
+    use super::census::{Census, census_edges};
     #[pymodule_export]
     use super::classes::{Ack, Congestion, Sent, View};
     #[pymodule_export]

@@ -46,6 +46,7 @@ Examples:
   slowstart validate --quick
   slowstart kernel status
   slowstart analyze flow.pcapng
+  slowstart census captures -o result
   slowstart path geo
   slowstart list algorithms
 """
@@ -329,6 +330,7 @@ COMMANDS = {
     "path": ("path", "look_at", "EPILOG"),
     "plot": ("plot", "plot", "EPILOG"),
     "analyze": ("analyze", "analyze", "EPILOG"),
+    "census": ("census", "census", "EPILOG"),
     "export": ("export", "export", "EPILOG"),
     "packetdrill": ("packetdrill", "packetdrill", "EPILOG"),
     "list": ("cli", "_list", "LIST_EPILOG"),

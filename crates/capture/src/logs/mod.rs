@@ -83,23 +83,6 @@ pub struct LogSummary {
     pub ending: Ending,
 }
 
-/// Reads a log and passes each sample on, in the order of the file.
-///
-/// # Errors
-/// [`ReadError::Invalid`] with the line of an invalid value, [`ReadError::Io`], and
-/// [`ReadError::Unknown`] for packets.
-pub fn read(
-    kind: Kind,
-    reader: impl BufRead,
-    take: &mut dyn FnMut(&Owner, &Sample),
-) -> Result<LogSummary, ReadError> {
-    read_all(kind, reader, &mut |owner, entry| {
-        if let Entry::Sample(sample) = entry {
-            take(owner, sample);
-        }
-    })
-}
-
 /// What a log has of a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry<'a> {
@@ -109,11 +92,12 @@ pub enum Entry<'a> {
     Packet(i64, PacketEvent),
 }
 
-/// [`read`], with the packets of a qlog.
+/// Reads a log and passes each sample on, in the order of the file, and the packets of a qlog.
 ///
 /// # Errors
-/// As [`read`].
-pub fn read_all(
+/// [`ReadError::Invalid`] with the line of an invalid value, [`ReadError::Io`], and
+/// [`ReadError::Unknown`] for packets.
+pub fn read(
     kind: Kind,
     reader: impl BufRead,
     take_all: &mut dyn FnMut(&Owner, Entry<'_>),

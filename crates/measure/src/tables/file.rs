@@ -107,10 +107,14 @@ impl Values {
                 places,
             } => {
                 for word in array.as_string_opt::<i32>()?.iter().flatten() {
-                    let code = places.get(word).copied().unwrap_or_else(|| {
+                    // With too many for a dictionary, equal words need not be found.
+                    let known = places.get(word).filter(|_| words.len() <= DICTIONARY);
+                    let code = known.copied().unwrap_or_else(|| {
                         let code = words.len() as u32;
                         words.push(word.to_owned());
-                        places.insert(word.to_owned(), code);
+                        if words.len() <= DICTIONARY {
+                            places.insert(word.to_owned(), code);
+                        }
                         code
                     });
                     codes.push(code);
