@@ -50,8 +50,12 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
         stock = used.filter(pl.col("algorithm").is_in(_STOCK))["used"]
         abba = used.filter(~pl.col("algorithm").is_in(_STOCK))["used"]
         sentences.append(
-            f"Without ABBA, CUBIC and CUBACK use {stock.min():.0f} to {stock.max():.0f} % of the "
-            f"lossy links (published: 34 to 90 %), with it {abba.min():.0f} to {abba.max():.0f} % "
-            "(published: 88 to 98 %)."
+            f"Without ABBA, CUBIC and CUBACK use {_span(stock)} % of the lossy links (published: "
+            f"34 to 90 %), with it {_span(abba)} % (published: 88 to 98 %)."
         )
     return [*sentences, findings.counted_on(stack)]
+
+
+def _span(values: pl.Series) -> str:
+    found = [float(each) for each in values]
+    return f"{min(found):.0f} to {max(found):.0f}"
