@@ -1,9 +1,9 @@
-//! The clock and the random numbers of this process, in place of those of the C library and of
-//! BoringSSL, which quiche calls itself.
+//! The clock and the random numbers of this process, in place of those of the C library,
+//! which quiche and BoringSSL call themselves.
 
 use std::cell::Cell;
 
-use libc::{c_int, c_uint, c_void, clockid_t, size_t, ssize_t, time_t, timespec};
+use libc::{c_int, c_long, c_uint, c_void, clockid_t, size_t, ssize_t, time_t, timespec};
 
 /// Monotonic time begins at an hour, because programs take 0 for "never".
 const START: u64 = 3_600;
@@ -81,11 +81,41 @@ unsafe extern "C" fn getrandom(to: *mut c_void, length: size_t, _flags: c_uint) 
     length as ssize_t
 }
 
+/// The C library's `syscall`, by which BoringSSL asks for random numbers and std waits.
+///
 /// # Safety
-/// `to` has room for `length` bytes.
+/// As that of the system call.
+#[cfg(target_arch = "x86_64")]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn RAND_bytes(to: *mut u8, length: size_t) -> c_int {
-    // SAFETY: the caller has room for them.
-    unsafe { fill(to, length) };
-    1
+unsafe extern "C" fn syscall(
+    number: c_long,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+    sixth: usize,
+) -> c_long {
+    if number == libc::SYS_getrandom {
+        // SAFETY: the caller has room for them.
+        unsafe { fill(first as *mut u8, second) };
+        return second as c_long;
+    }
+    let result: c_long;
+    // SAFETY: the caller's arguments are passed on as the kernel takes them.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") first, in("rsi") second, in("rdx") third,
+            in("r10") fourth, in("r8") fifth, in("r9") sixth,
+            lateout("rcx") _, lateout("r11") _,
+        );
+    }
+    if (-4095..0).contains(&result) {
+        // SAFETY: errno of this thread.
+        unsafe { *libc::__errno_location() = -result as c_int };
+        return -1;
+    }
+    result
 }
