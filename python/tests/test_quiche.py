@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(algorithm: str) -> dict[str, Any]:
-    """The result of a run over the wired path."""
-    return slowstart.compare("wired", [algorithm], runs=1, stack=STACK).runs[0].document
+    """The run of a transfer over the wired path."""
+    (scenario,) = slowstart.compare("wired", [algorithm], size="5 MB", stack=STACK)
+    document: dict[str, Any] = json.loads(slowstart.run(scenario).to_json())["runs"][0]
+    return document
 
 
 def test_two_processes_give_the_same_result() -> None:
@@ -26,8 +29,7 @@ def test_two_processes_give_the_same_result() -> None:
     assert run("own") == run("own")
 
 
-def test_hystart_loses_less() -> None:
-    """With HyStart++ of quiche, fewer packets are lost in slow start than without."""
-    with_it, without = (run(each)["flows"][0] for each in ("own", "own:cubic"))
-    assert with_it["slow_start_exit"] != without["slow_start_exit"]
-    assert with_it["segments_retransmitted"] < without["segments_retransmitted"]
+def test_hystart_changes_the_exit() -> None:
+    """The exit with HyStart++ of quiche is another than without, at a smaller window."""
+    with_it, without = (run(each)["flows"][0]["slow_start_exit"] for each in ("own", "own:cubic"))
+    assert with_it["cwnd_bytes"] < without["cwnd_bytes"]

@@ -92,7 +92,10 @@ impl Connection {
             if length == 0 && !is_end {
                 return;
             }
-            match self.inner.stream_send(STREAM, &ZEROS[..length as usize], is_end) {
+            match self
+                .inner
+                .stream_send(STREAM, &ZEROS[..length as usize], is_end)
+            {
                 Ok(taken) => {
                     self.unwritten -= taken as u64;
                     self.is_ended = is_end && taken as u64 == length;
@@ -131,7 +134,11 @@ impl Endpoint for Connection {
 
     fn expire(&mut self, now: Instant) {
         system::set_time(now.as_nanos());
-        if self.inner.timeout_instant().is_some_and(|at| self.instant(at) <= now) {
+        if self
+            .inner
+            .timeout_instant()
+            .is_some_and(|at| self.instant(at) <= now)
+        {
             self.inner.on_timeout();
         }
     }

@@ -51,7 +51,9 @@ const CAPABILITIES: (&str, &str) = ("OPENSSL_ia32cap", "~0x4000000000000000");
 fn main() -> std::io::Result<()> {
     let (name, value) = CAPABILITIES;
     if std::env::var_os(name).is_none() {
-        return Err(Command::new(std::env::current_exe()?).env(name, value).exec());
+        return Err(Command::new(std::env::current_exe()?)
+            .env(name, value)
+            .exec());
     }
     slowstart_stack::serve(&mut Quiche, stdin().lock(), stdout().lock())
 }

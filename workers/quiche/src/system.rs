@@ -61,7 +61,11 @@ unsafe fn fill(to: *mut u8, length: usize) {
 /// `to` has room for one time.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c_int {
-    let start = if clock == libc::CLOCK_REALTIME { EPOCH } else { START };
+    let start = if clock == libc::CLOCK_REALTIME {
+        EPOCH
+    } else {
+        START
+    };
     let now = NOW.get();
     let time = timespec {
         tv_sec: (start + now / SECOND) as time_t,
