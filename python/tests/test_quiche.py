@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import slowstart
 
 WORKER = Path(__file__).parents[2] / "target/quiche/release/slowstart-quiche"
