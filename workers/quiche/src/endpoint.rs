@@ -11,7 +11,7 @@ use crate::system;
 
 /// The client's first unidirectional stream.
 const STREAM: u64 = 2;
-const ZEROS: [u8; 65_536] = [0; 65_536];
+static ZEROS: [u8; 65_536] = [0; 65_536];
 
 pub struct Connection {
     inner: quiche::Connection,
@@ -63,6 +63,10 @@ impl Connection {
             config.load_priv_key_from_pem_file(&format!("{folder}/key.pem"))?;
             inner = quiche::accept(&id, None, local, peer, &mut config)?;
         }
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "the clock of this process is the simulated one"
+        )]
         let now = std::time::Instant::now();
         Ok(Self {
             inner,
