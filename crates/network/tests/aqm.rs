@@ -1,7 +1,7 @@
 //! Disciplines that act at dequeue or by time: reference values (docs/reference/sources.md, "Queue
 //! disciplines"), and invariants.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

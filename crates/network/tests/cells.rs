@@ -1,7 +1,7 @@
 //! Cells of LTE and 5G and their reduced model: reference values (docs/reference/sources.md, "Cells
 //! of LTE and 5G, and their reduced model", "Recorded traces").
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Traces of rates and of delays: the formats, reference values of the recorded ones, and the links
 //! that follow them.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! DualPI2 against an independent model of RFC 9332, appendix A (`conformance/dual_pi2.py`).
 
-mod common;
+use crate::common;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::{Discipline, DualPi2Config, Ecn, Packet};

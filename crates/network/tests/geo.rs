@@ -1,7 +1,7 @@
 //! The two directions of a geostationary satellite: reference values (docs/reference/sources.md,
 //! "Geostationary return link"; docs/reference/networks/geo.md).
 
-mod common;
+use crate::common;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! HSDPA and UMTS: reference values (docs/reference/networks/hsdpa.md).
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! A low-orbit link: measurements on the LeoCC recording, and reference values
 //! (docs/reference/sources.md, "Low Earth orbit"; docs/reference/networks/leo.md).
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

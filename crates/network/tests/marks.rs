@@ -1,6 +1,6 @@
 //! A link measured from a mark: worked by hand, for each kind of queue.
 
-mod common;
+use crate::common;
 
 use common::{MBIT, bare, build, fixed, packet, pop_all};
 use network::{CoDelConfig, Discipline, Link, LinkConfig, QueueLimit, RandomAboveConfig};

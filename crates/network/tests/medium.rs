@@ -1,6 +1,6 @@
 //! A shared medium outside the crate, with any number of stations.
 
-mod common;
+use crate::common;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

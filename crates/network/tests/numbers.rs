@@ -1,7 +1,7 @@
 //! Reference values: docs/reference/sources.md, "Common rules"; `sch_netem`;
 //! docs/reference/networks/geo.md.
 
-mod common;
+use crate::common;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::{

@@ -1,6 +1,6 @@
 //! Policers: the arithmetic of their tokens.
 
-mod common;
+use crate::common;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::access::PolicerConfig;

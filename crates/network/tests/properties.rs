@@ -1,6 +1,6 @@
 //! Random links under random arrivals: comparison with a naive server, and invariants.
 
-mod common;
+use crate::common;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use network::{Admission, CoDelConfig, Discipline, LinkConfig, ReorderingConfig, Service, Shift};
 use units::{Duration, Instant};
 
-mod common;
+use crate::common;
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 
 fn reordering(probability: f64, millis: u64, shift: Shift, gap: u32) -> ReorderingConfig {

@@ -6,7 +6,7 @@
     reason = "the decimals of the tables"
 )]
 
-mod common;
+use crate::common;
 
 use common::bare;
 use network::router::xcp::Control;

@@ -1,7 +1,7 @@
 //! The states of an idle radio: reference values (docs/reference/networks/lte.md,
 //! docs/reference/networks/hsdpa.md).
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Mahimahi traces: the format, the semantics of `link_queue.cc`, and the statistics of recorded
 //! traces (docs/reference/sources.md, "Recorded traces").
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

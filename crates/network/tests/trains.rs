@@ -1,7 +1,7 @@
 //! Trains of packets, the short ways of plain links, and their counted queue: the same answers as
 //! with one packet after the other over the general stage.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

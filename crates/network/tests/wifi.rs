@@ -1,6 +1,6 @@
 //! Wi-Fi: reference values (Bianchi 2000; docs/reference/networks/wifi.md).
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! Helpers for the tests of several crates. Only tests depend on this crate.
 //!
+//! - [`modules`]: the test files of a crate that are one program.
 //! - [`options`]: every option of every algorithm, with a value other than its default.
 //! - [`page`]: pages of the documentation that are made from the code.
 //! - [`random`]: a small generator for random cases.
@@ -13,6 +14,7 @@
     reason = "tests print their measurements"
 )]
 
+pub mod modules;
 pub mod notes;
 pub mod options;
 pub mod page;

@@ -1,7 +1,7 @@
 //! AODV over given links: discovery, expanding ring, errors, local repair, buffer, rate limits.
 #![allow(clippy::print_stdout, reason = "tests print their measurements")]
 
-mod common;
+use crate::common;
 
 use common::{Net, SentMessage, chain, node};
 use network::Streams;

@@ -1,7 +1,7 @@
 //! DSDV over given links: sizes, periods, settling, broken links, convergence, and no loops.
 #![allow(clippy::print_stdout, reason = "tests print their measurements")]
 
-mod common;
+use crate::common;
 
 use common::{Net, SentMessage, chain, node};
 use network::Streams;
