@@ -6,8 +6,6 @@
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
 #   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
-#   make quiche                       build quiche as a worker in target/quiche (needs cmake, a C++
-#                                     compiler and openssl)
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
 #   make explorable                   build the page that runs the simulator in a browser
@@ -69,7 +67,7 @@ MODULE := docs/explorable/slowstart.wasm
 BUILT_MODULE := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(MODULE),$(wildcard $(MODULE)))
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: freebsd quiche guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools python-tools rust-components explorable site man
+.PHONY: freebsd guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools python-tools rust-components explorable site man
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -127,9 +125,6 @@ test-kernel: kernel-tools begin-times
 
 freebsd:
 	PYTHON=$(PYTHON) .ci/freebsd
-
-quiche:
-	cargo build --release --manifest-path workers/quiche/Cargo.toml --target-dir target/quiche
 
 guest: $(GUEST)
 
