@@ -111,9 +111,12 @@ impl Quiche {
         }
         let by = |who: &str, error: &quiche::ConnectionError| {
             let reason = String::from_utf8_lossy(&error.reason);
-            format!("{who} closed it with error {:#x} {reason}", error.error_code)
-                .trim_end()
-                .to_owned()
+            format!(
+                "{who} closed it with error {:#x} {reason}",
+                error.error_code
+            )
+            .trim_end()
+            .to_owned()
         };
         if self.connection.is_timed_out() {
             return Some("timed out".to_owned());
@@ -144,7 +147,12 @@ impl Endpoint for Quiche {
 
     fn deadline(&mut self) -> Option<Instant> {
         let release = self.paced.as_ref().map(|(at, _)| *at);
-        let first = self.connection.timeout_instant().into_iter().chain(release).min()?;
+        let first = self
+            .connection
+            .timeout_instant()
+            .into_iter()
+            .chain(release)
+            .min()?;
         let wait = first.saturating_duration_since(time::Instant::now());
         let wait = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
         Some(self.now + Duration::from_nanos(wait))

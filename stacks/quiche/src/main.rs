@@ -29,5 +29,9 @@ impl Stack for Quiche {
 }
 
 fn main() -> std::io::Result<()> {
-    slowstart_stack::serve(&mut Quiche, std::io::stdin().lock(), std::io::stdout().lock())
+    slowstart_stack::serve(
+        &mut Quiche,
+        std::io::stdin().lock(),
+        std::io::stdout().lock(),
+    )
 }
