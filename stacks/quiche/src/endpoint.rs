@@ -153,7 +153,7 @@ impl Endpoint for Quiche {
             .into_iter()
             .chain(release)
             .min()?;
-        let wait = first.saturating_duration_since(time::Instant::now());
+        let wait = first.saturating_duration_since(clock());
         let wait = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
         Some(self.now + Duration::from_nanos(wait))
     }
@@ -172,7 +172,7 @@ impl Endpoint for Quiche {
                 Err(error) => self.failure = Some(error.to_string()),
             }
         }
-        let (_, datagram) = self.paced.take_if(|(at, _)| *at <= time::Instant::now())?;
+        let (_, datagram) = self.paced.take_if(|(at, _)| *at <= clock())?;
         Some(Transmit {
             // quiche does not use ECN.
             ecn: Ecn::NotEct,
@@ -221,6 +221,15 @@ impl Endpoint for Quiche {
             rtt: None,
         }
     }
+}
+
+/// What quiche sees when it asks: the simulated time.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the clock of this process is the simulated one"
+)]
+fn clock() -> time::Instant {
+    time::Instant::now()
 }
 
 /// The own address and the peer's.
