@@ -28,7 +28,7 @@ def test_check_stack_finds_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
 def test_hystart_decides_when_cubic_leaves_slow_start(capsys: pytest.CaptureFixture[str]) -> None:
     """On LTE: with HyStart++ some runs leave without a loss, and without it none does."""
     words = ["compare", "lte", "-a", "own", "-a", "own:cubic+standard", "--stack", STACK]
-    words += ["-n", "3", "--size", "10 MB", "--json"]
+    words += ["-n", "3", "--size", "20 MB", "--json"]
     printed = []
     for _ in range(2):
         assert invoke(words) == 0
