@@ -123,6 +123,12 @@ test-kernel: kernel-tools begin-times
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)
 
+# quiche as a worker: its build compiles BoringSSL, for some minutes, and is part of nothing else.
+.PHONY: quiche
+quiche: rust-components
+	$(call packages,cmake clang libclang-dev g++ git)
+	cargo build --release --locked --manifest-path stacks/quiche/Cargo.toml
+
 freebsd:
 	PYTHON=$(PYTHON) .ci/freebsd
 
