@@ -5,6 +5,7 @@
 #   make test                         run every check except those of test-kernel
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
+#   make quiche                       build quiche as a worker for --stack (some minutes)
 #   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
