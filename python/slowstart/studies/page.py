@@ -132,7 +132,11 @@ def _part(
         for reason in _missing(findings, drawing, stack)
     ]
     if drawing.kind == "table":
-        part["table"] = figures.table(findings, drawing, stacks)
+        if drawing.function is None:
+            part["table"] = figures.table(findings, drawing, stacks)
+        else:
+            # It draws no run.
+            part |= {"table": drawing.function(findings, drawing), "missing": []}
         return part
     figure = figures.draw(findings, drawing, stacks)
     if figure is not None:
