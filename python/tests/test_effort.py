@@ -113,7 +113,7 @@ def hooks(lines: list[str]) -> int:
 
 def header_fields(scheme: str) -> list[str]:
     text = "\n".join(item(read(_FEEDBACK), "pub enum Feedback"))
-    found = []
+    found: list[str] = []
     for variant in _HEADERS[scheme]:
         match = re.search(rf"\n    {variant} \{{\n(.*?)\n    \}},", text, re.DOTALL)
         assert match is not None, variant
@@ -132,7 +132,7 @@ def header_bytes(scheme: str) -> int:
 
 
 def state(files: tuple[str, ...], structs: tuple[str, ...]) -> list[str]:
-    found = []
+    found: list[str] = []
     for file in files:
         for struct in structs:
             found += fields(read(file), struct)

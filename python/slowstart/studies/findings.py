@@ -76,6 +76,8 @@ class Findings:
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
         """Why an experiment was left out; ``None`` if it was not."""
         if (experiment, stack) not in self.jobs:
+            if self.study.replay is not None and not self.study.experiments[experiment].is_replay:
+                return f"the experiment {experiment} does not replay connection vectors"
             return f"the experiment {experiment} was left out"
         if stack not in self.study.experiments[experiment].stacks:
             return f"the experiment {experiment} does not run on the stack {stack}"
@@ -236,6 +238,7 @@ class Findings:
             "document": self.study.document,
             "claimed": self.study.claimed,
             "quick": self.quick,
+            **self._replay(),
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
             "claims_totals": self.claims_of(judging.INDEPENDENT),
@@ -258,6 +261,13 @@ class Findings:
             **({"answer": self.answer} if self.study.answer else {}),
             "claims": [_claim(each, self) for each in self.verdicts],
         }
+
+    def _replay(self) -> dict[str, Any]:
+        """The user's connection vectors, if the runs replay some."""
+        replay = self.study.replay
+        if replay is None:
+            return {}
+        return {"tmix": {"file": replay.file.name, "sha256": replay.sha256, "about": replay.said}}
 
     def _stack(self, stack: Stack) -> dict[str, Any]:
         runs = self.runs_of(stack)
