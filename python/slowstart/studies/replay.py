@@ -9,6 +9,7 @@ Claims get no verdict: the published numbers belong to other connections.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ ORDERS = 3
 """The number of orders of the file, and so of runs that differ."""
 _MOST = 4_000_000
 """The largest file in bytes: each scenario of a study holds all its connections."""
+# A place in the text of a scenario, and the key there.
+_PLACE = re.compile(r'^scenario[:\d]*: (\w+ = (".*?"|\S+): )?')
 # What describes the substitute's connections, of which the file has its own.
 _WORKLOAD = (
     "mean", "shape", "cut", "truncation", "size", "request", "request_sigma", "server_delay",
@@ -73,7 +76,7 @@ class Replay:
             # The errors of a vector name the file; the others name a place of the text above.
             reason = str(error)
             if reason.startswith("scenario:"):
-                reason = f"{file}: {reason.rpartition(': ')[2]}"
+                reason = f"{file}: {_PLACE.sub('', reason).partition(': give the table')[0]}"
             raise InputError(reason) from error
         return found
 
