@@ -26,9 +26,9 @@ name = "web"
 about = "What it is."
 runs = { full = 4, quick = 2 }
 [experiment.scenario]
-duration = "20 s"
-path = { rate = "10 Mbit/s", rtt = "20 ms" }
-traffic = [{ kind = "synthetic", load = "20 %", mean = "20 kB", requests = 2 }]
+duration = "2 s"
+path = { rate = "1 Gbit/s", rtt = "20 ms" }
+traffic = [{ kind = "synthetic", load = "0.4 %", mean = "20 kB", requests = 2 }]
 [experiment.grid]
 "traffic.algorithm" = ["cubic", "reno"]
 [[experiment]]
@@ -98,8 +98,18 @@ def test_it_replays_the_file_and_gives_no_verdict(folder: Path, tmp_path: Path) 
     assert mine.replay.said in page.replace("&#39;", "'")
     document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     assert document["tmix"]["sha256"] == mine.replay.sha256
+    assert not found.equal_runs
     again = studies.load(folder, tmix=file).run(tmp_path / "again", quick=True)
     assert again.document() == found.document()
+
+
+def test_it_says_where_the_orders_are_equal(folder: Path, tmp_path: Path) -> None:
+    # A part of the file has 500 Mbit, and the file has 7.
+    text = STUDY.replace("1 Gbit/s", "10 Mbit/s").replace("0.4 %", "20 %")
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    found = studies.load(folder, tmix=tmp_path / "trace.cvec").run(quick=True)
+    (said,) = found.equal_runs
+    assert said.startswith("2 of 2 cells of web replay the file in the same order")
 
 
 def test_without_it_the_study_has_its_own_workload(folder: Path) -> None:

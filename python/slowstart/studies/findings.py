@@ -151,6 +151,12 @@ class Findings:
                     f"Nothing is random in {which}: the simulated runs of a cell are equal, and "
                     "one would do."
                 )
+            if self.study.replay is not None and (same := _cells_of_one_order(jobs)):
+                cells = len({_place(job) for job in jobs})
+                said.append(
+                    f"{same} of {cells} cells of {name} replay the file in the same "
+                    "order in each run: scaled to the load, it has too few parts."
+                )
         return said
 
     @cached_property
@@ -288,6 +294,19 @@ class Findings:
             "seeds": [runs["seed"].min(), runs["seed"].max()],
             "left_out": self.left_out(stack),
         }
+
+
+def _place(job: Job) -> tuple[Any, ...]:
+    """The cell of a job."""
+    return tuple(job.labels.values())
+
+
+def _cells_of_one_order(jobs: Sequence[Job]) -> int:
+    """The number of cells whose orders of a replayed file are all the same."""
+    keys: dict[tuple[Any, ...], list[str]] = {}
+    for job in jobs:
+        keys.setdefault(_place(job), []).append(job.key)
+    return sum(len(each) > 1 and len(set(each)) == 1 for each in keys.values())
 
 
 def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
