@@ -59,7 +59,7 @@ FLOORS = (
     # The framework of studies.
     ("studies.files", "studies.grid", "studies.estimates", "studies.analysis"),
     ("studies.catalogue", "studies.bands", "studies.store", "studies.calibration"),
-    ("studies.readings",),
+    ("studies.readings", "studies.replay"),
     ("studies.plan",),
     ("studies.measures",),
     ("studies.evidence", "studies.drawings", "studies.seals"),

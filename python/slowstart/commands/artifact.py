@@ -76,6 +76,11 @@ def _pack(folder: Path, target: Path, made_with: str) -> None:
     from slowstart.studies.catalogue import FOLDERS
 
     document = _document(folder)
+    if "tmix" in document:
+        raise InputError(
+            f"{folder} has results on the connections of {document['tmix']['file']}, which an "
+            "archive of the study would not hold"
+        )
     name = str(document["study"])
     inputs = FOLDERS / Path(name).name
     if not inputs.is_dir():

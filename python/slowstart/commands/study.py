@@ -30,6 +30,7 @@ Examples:
   slowstart study search-thesis --calibrate --only leo
   sudo slowstart study suss-testbed --stack simulated --stack linux --only wired
   sudo slowstart study linux-fidelity --quick
+  slowstart study fast-startup --tmix trace.cvec --quick
   slowstart study ./my-study --seal
   slowstart study show throughput-geo
 
@@ -43,6 +44,10 @@ show CLAIM prints all about one claim, by the id that the report's addresses end
 published number and source, its measure and band, its runs, what they found (in -o DIR, by default
 the study's own folder of results), its figure, and the command that repeats it. Write STUDY/CLAIM
 for a study of your own.
+
+--tmix FILE runs the experiments that replay connections (of the built-in studies, fast-startup has
+some) on a file of yours, in either format of Tmix and of at most 4 MB. What is measured is shown
+beside each claim without a verdict, because the published numbers belong to other connections.
 
 --seal belongs before the first run of your own study: it shows that no band was chosen after
 a result was seen. A changed claim is refused until its line is deleted by hand.
@@ -104,6 +109,12 @@ def study(
                      help="The folder of recorded traces, for studies that need them [default: "
                      "$SLOWSTART_TRACES, or the folder of slowstart traces fetch]."),
     ] = None,
+    tmix: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", show_default=False,
+                     help="Replay a file of Tmix connection vectors in place of the study's own "
+                     "workload (fast-startup). Claims then have no verdict."),
+    ] = None,
     *,
     options: RunOptions,
 ) -> int:  # fmt: skip
@@ -113,14 +124,17 @@ def study(
         return 0
     need_report("slowstart study NAME")
     if name == "show":
-        if quick or calibrate or seal or only or options.stack or options.runs or options.threads:
+        if (
+            quick or calibrate or seal or only or tmix
+            or options.stack or options.runs or options.threads
+        ):  # fmt: skip
             raise InputError(
                 "study show runs nothing: leave out the other options but -o and --json"
             )
         return _show(claim, options)
     if claim is not None:
         raise InputError(f"a study has no second name {claim}: for a claim, study show {claim}")
-    chosen = any((options.stack, options.force, options.switch_hystart, traces))
+    chosen = any((options.stack, options.force, options.switch_hystart, traces, tmix))
     if seal:
         if chosen or only or quick or calibrate:
             raise InputError("--seal runs nothing: leave out the other options but -o")
@@ -129,8 +143,8 @@ def study(
         if chosen or only or options.threads or calibrate:
             raise InputError(
                 f"{name} runs both stacks over its own grid: leave out --stack, --only, --force, "
-                "--switch-hystart, --threads, --traces and --calibrate (see slowstart validate "
-                "--help)"
+                "--switch-hystart, --threads, --traces, --tmix and --calibrate (see slowstart "
+                "validate --help)"
             )
         from slowstart.commands import validate as fidelity
 
@@ -143,13 +157,15 @@ def study(
         if chosen:
             raise InputError(
                 "--calibrate simulates the plain baseline: leave out --stack, --force, "
-                "--switch-hystart and --traces"
+                "--switch-hystart, --traces and --tmix"
             )
         return _calibrate(name, quick=quick, only=only or [], options=options)
     options.enter_namespace()
     from slowstart import studies
 
-    return _run(studies.load(name, traces), quick=quick, only=only or [], options=options)
+    return _run(
+        studies.load(name, traces, tmix=tmix), quick=quick, only=only or [], options=options
+    )
 
 
 def _show(claim: str | None, options: RunOptions) -> int:
@@ -184,7 +200,8 @@ def _run(chosen: Study, *, quick: bool, only: list[str], options: RunOptions) ->
     from slowstart.studies import terminal
 
     options.check_stacks()
-    folder = options.folder(f"study-{chosen.name}")
+    file = "" if chosen.replay is None else f"-{chosen.replay.file.stem}"
+    folder = options.folder(f"study-{chosen.name}{file}")
     try:
         with Meter(f"running {chosen.name}", quiet=options.quiet) as meter:
             findings = chosen.run(

@@ -260,6 +260,13 @@ def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
     return verdict if found.reach is None else over_range(verdict, found.reach)
 
 
+def without_verdict(verdict: Verdict, reason: str) -> Verdict:
+    """What was measured, without a verdict on it."""
+    if verdict.estimate is None:
+        return verdict
+    return replace(verdict, word=CANNOT_TEST, reason=reason, agreeing=0, runs_to_decide=None)
+
+
 def _would_decide(needed: int | None) -> str:
     """How many runs an undecided claim needs, in words; two digits, because it is a guess."""
     if needed is None:

@@ -120,7 +120,8 @@ def read_drawing(
         axes[key] = node.choice(key, list(plan.axes)) if node.has(key) else None
     metrics: dict[str, str] = {}
     label = node.text("label", "-").strip("-")
-    if kind in ("points", "lines", "ecdf", "table"):
+    drawn = kind == "function" or (kind == "table" and node.has("function"))
+    if kind in ("points", "lines", "ecdf", "table") and not drawn:
         if node.has("metrics"):
             table = node.table("metrics")
             metrics = {key: table.text(key) for key in table.value}
@@ -130,10 +131,11 @@ def read_drawing(
         for expression in metrics.values():
             key = "metrics" if node.has("metrics") else "metric"
             check_metric(node, key, expression, plan, columns)
-    if kind in ("points", "lines", "table") and axes["x"] is None and len(metrics) < 2:
+    measured = kind in ("points", "lines", "table") and not drawn
+    if measured and axes["x"] is None and len(metrics) < 2:
         raise node.refuse("x (an axis) is missing; only several metrics do without")
     function = None
-    if kind == "function":
+    if drawn:
         function = hooks(node.text("function"))
         if not callable(function):
             name = node.text("function")

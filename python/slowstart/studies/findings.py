@@ -76,6 +76,8 @@ class Findings:
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
         """Why an experiment was left out; ``None`` if it was not."""
         if (experiment, stack) not in self.jobs:
+            if self.study.replay is not None and not self.study.experiments[experiment].is_replay:
+                return f"the experiment {experiment} does not replay connection vectors"
             return f"the experiment {experiment} was left out"
         if stack not in self.study.experiments[experiment].stacks:
             return f"the experiment {experiment} does not run on the stack {stack}"
@@ -148,6 +150,12 @@ class Findings:
                 said.append(
                     f"Nothing is random in {which}: the simulated runs of a cell are equal, and "
                     "one would do."
+                )
+            if self.study.replay is not None and (same := _cells_of_one_order(jobs)):
+                cells = len({_place(job) for job in jobs})
+                said.append(
+                    f"{same} of {cells} cells of {name} replay the file in the same "
+                    "order in each run: scaled to the load, it has too few parts."
                 )
         return said
 
@@ -236,6 +244,7 @@ class Findings:
             "document": self.study.document,
             "claimed": self.study.claimed,
             "quick": self.quick,
+            **self._replay(),
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
             "claims_totals": self.claims_of(judging.INDEPENDENT),
@@ -259,6 +268,13 @@ class Findings:
             "claims": [_claim(each, self) for each in self.verdicts],
         }
 
+    def _replay(self) -> dict[str, Any]:
+        """The user's connection vectors, if the runs replay some."""
+        replay = self.study.replay
+        if replay is None:
+            return {}
+        return {"tmix": {"file": replay.file.name, "sha256": replay.sha256, "about": replay.said}}
+
     def _stack(self, stack: Stack) -> dict[str, Any]:
         runs = self.runs_of(stack)
         if runs.is_empty():
@@ -278,6 +294,19 @@ class Findings:
             "seeds": [runs["seed"].min(), runs["seed"].max()],
             "left_out": self.left_out(stack),
         }
+
+
+def _place(job: Job) -> tuple[Any, ...]:
+    """The cell of a job."""
+    return tuple(job.labels.values())
+
+
+def _cells_of_one_order(jobs: Sequence[Job]) -> int:
+    """The number of cells whose orders of a replayed file are all the same."""
+    keys: dict[tuple[Any, ...], list[str]] = {}
+    for job in jobs:
+        keys.setdefault(_place(job), []).append(job.key)
+    return sum(len(each) > 1 and len(set(each)) == 1 for each in keys.values())
 
 
 def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:

@@ -39,7 +39,13 @@ class Study(study.Study):
         return calibrate.search(self, Path(output), **how)
 
 
-def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = True) -> Study:
+def load(
+    name: str | Path,
+    traces: str | Path | None = None,
+    *,
+    sets: bool = True,
+    tmix: str | Path | None = None,
+) -> Study:
     """Reads a study, by name or by folder; see :func:`slowstart.studies.study.load`."""
-    found = study.load(name, traces, sets=sets)
+    found = study.load(name, traces, sets=sets, tmix=tmix)
     return Study(**{each.name: getattr(found, each.name) for each in fields(found)})

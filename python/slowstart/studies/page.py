@@ -132,7 +132,11 @@ def _part(
         for reason in _missing(findings, drawing, stack)
     ]
     if drawing.kind == "table":
-        part["table"] = figures.table(findings, drawing, stacks)
+        if drawing.function is None:
+            part["table"] = figures.table(findings, drawing, stacks)
+        else:
+            # It draws no run.
+            part |= {"table": drawing.function(findings, drawing), "missing": []}
         return part
     figure = figures.draw(findings, drawing, stacks)
     if figure is not None:
@@ -150,7 +154,7 @@ def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
     """Why cells are missing from a figure."""
     plan = findings.study.experiments[drawing.experiment]
     why = findings.why_empty(drawing.experiment, stack, {})
-    if not any(cell.scenario for cell in plan.select(drawing.select)) or (
+    if not any(cell.parts for cell in plan.select(drawing.select)) or (
         (drawing.experiment, stack) not in findings.jobs or stack not in plan.stacks
     ):
         return [why] if why else []

@@ -19,6 +19,7 @@ import copy
 import functools
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from slowstart.studies.calibration import applied, takes
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import STACKS, Axis, Repetitions, Stack, merge, points, read_axes
 from slowstart.studies.readings import answers_of
+from slowstart.studies.replay import ORDERS
 from slowstart.studies.store import Extract, Job, time_to
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from slowstart.studies.calibration import Allowed, Calibration
     from slowstart.studies.readings import Reading
+    from slowstart.studies.replay import Replay
 
     Networks = Sequence[tuple[Calibration, Allowed | None]]
 
@@ -44,12 +47,27 @@ if TYPE_CHECKING:
 class Part:
     """A scenario, and which runs of its cell it has: those that a mixture gives it."""
 
-    scenario: Scenario
+    make: Callable[[], Scenario]
     low: float = 0.0
     high: float = 1.0
+    turn: tuple[int, int] | None = None
+    """In place of a mixture: every how many runs it takes one, and from which on."""
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario, made when it is first used: one that replays a file is large."""
+        return self.make()
+
+    @classmethod
+    def of(cls, scenario: Scenario, low: float = 0.0, high: float = 1.0) -> Part:
+        """The part of a scenario that exists."""
+        return cls(lambda: scenario, low, high)
 
     def numbers(self, runs: int) -> tuple[int, ...]:
         """Its runs among the first ``runs`` of the cell."""
+        if self.turn is not None:
+            step, first = self.turn
+            return tuple(range(first, runs, step))
         return tuple(each for each in range(runs) if takes(each, self.low, self.high))
 
 
@@ -93,6 +111,8 @@ class Experiment:
     cells: tuple[Cell, ...]
     few: int | None = None
     """The most runs of a cell at a further point; ``None`` for as many as at the chosen one."""
+    is_replay: bool = False
+    """Whether it replays the user's connection vectors."""
 
     def chosen(self, *, quick: bool) -> list[Cell]:
         """The cells that are run."""
@@ -167,6 +187,7 @@ def read_experiment(
     hooks: Callable[[str], object | None],
     networks: Networks = (),
     readings: Sequence[Reading] = (),
+    replay: Replay | None = None,
 ) -> Experiment:
     """Reads ``[[experiment]]``.
 
@@ -176,6 +197,7 @@ def read_experiment(
         hooks: Looks up a name in the study's analysis.
         networks: The calibrated networks.
         readings: What the publication leaves open about algorithms and workloads.
+        replay: The file that its connections come from, if the user gives one.
 
     Raises:
         InputError: With file and line.
@@ -209,6 +231,10 @@ def read_experiment(
         shown = ", ".join(f"{axis} = {value}" for axis, value in labels.items())
         where = _Where(node, name + (f" ({shown})" if shown else ""))
         in_quick = all(labels[axis] in values for axis, values in kept.items())
+        if replay is not None and replay.applies(tree):
+            parts = _replaying(tree, replay, folders, where, seed)
+            cells.append(Cell(labels, replay.runs(repeated), parts, None, in_quick))
+            continue
         own = _networks_of(tree, networks)
         chosen = {each.name: allowed.chosen for each, allowed in own if allowed is not None}
         parts, unavailable = _parts(tree, own, chosen, folders, where, seed)
@@ -241,6 +267,23 @@ def read_experiment(
         axes={axis.name: tuple(point.label for point in axis.points) for axis in axes},
         cells=tuple(cells),
         few=few,
+        is_replay=replay is not None and replay.applies(base.value),
+    )
+
+
+def _replaying(
+    tree: dict[str, Any], replay: Replay, folders: Sequence[Path], where: _Where, seed: int
+) -> tuple[Part, ...]:
+    """The scenarios of a cell that replays a file: one for each order of the file."""
+
+    def make(order: int) -> Scenario:
+        scenario, reason = _build(replay.applied(tree, order), folders, where, seed)
+        if scenario is None:
+            raise where.refuse(reason)
+        return scenario
+
+    return tuple(
+        Part(functools.partial(make, order), turn=(ORDERS, order)) for order in range(ORDERS)
     )
 
 
@@ -316,9 +359,9 @@ def _parts(
             return (), reason
         high = min(1.0, low + share)
         if made and made[-1].scenario.definition() == scenario.definition():
-            made[-1] = Part(scenario, made[-1].low, high)
+            made[-1] = Part.of(scenario, made[-1].low, high)
         elif share > 0:
-            made.append(Part(scenario, low, high))
+            made.append(Part.of(scenario, low, high))
         low = high
     return tuple(made), None
 

@@ -21,6 +21,7 @@ from slowstart.studies.findings import Findings
 from slowstart.studies.folder import claim_folder, clear
 from slowstart.studies.measures import TABLES
 from slowstart.studies.points import jobs_at, over_set
+from slowstart.studies.replay import ORDERS
 from slowstart.studies.store import Store, check_kernel
 from slowstart.studies.study import all_stacks
 
@@ -75,6 +76,8 @@ def run(
             raise InputError(
                 f"{study.name} has no experiment {name}{nearest(name, study.experiments)}"
             )
+    if study.replay is not None:
+        only = _replaying(study, only, runs)
     plan = {
         (name, stack): jobs
         for stack in chosen
@@ -94,11 +97,12 @@ def run(
     _leave_out(study, plan, unsupported)
     folder = Path(output or tempfile.mkdtemp(prefix="slowstart-study-"))
     with writing(folder):
-        claim_folder(folder, study.name)
+        claim_folder(folder, study.mark)
     findings = Findings(study, chosen, quick, plan, unsupported)
     if output is None:
         weakref.finalize(findings, shutil.rmtree, folder, ignore_errors=True)
-    further = jobs_at(study, only, runs) if sets and not quick and "simulated" in chosen else []
+    judged = sets and not quick and study.replay is None
+    further = jobs_at(study, only, runs) if judged and "simulated" in chosen else []
     with Store(folder / "store") as store:
         store.complete(
             [
@@ -116,6 +120,11 @@ def run(
                 findings.tables[name, stack, table] = getattr(store, table)(jobs)
         for stack in chosen:
             findings.verdicts += judging.judge(study.claims, findings, stack)
+        if study.replay is not None:
+            reason = f"no verdict: measured on the connections of {study.replay.file.name}"
+            findings.verdicts[:] = [
+                judging.without_verdict(each, reason) for each in findings.verdicts
+            ]
         if further:
             findings.over_set = True
             verdicts = over_set(study, findings, findings.verdicts, further, store)
@@ -126,6 +135,21 @@ def run(
             with writing(folder):
                 write(findings, folder)
     return findings
+
+
+def _replaying(study: Study, only: Sequence[str], runs: int | None) -> list[str]:
+    """The experiments to run on a user's connection vectors; the others are as without them."""
+    for name in only:
+        if not study.experiments[name].is_replay:
+            raise InputError(
+                f"the experiment {name} does not replay connection vectors: leave out --tmix"
+            )
+    if runs is not None and runs > ORDERS:
+        raise InputError(
+            f"-n {runs}: a cell has at most {ORDERS} runs with --tmix, one in each order of the "
+            "file's parts"
+        )
+    return list(only) or [name for name, each in study.experiments.items() if each.is_replay]
 
 
 def _unsupported(

@@ -131,23 +131,30 @@ def _runs(study: Study, claim: Claim) -> dict[str, Any] | None:
 
 def _found(folder: Path, claim: Claim) -> list[dict[str, Any]]:
     """What finished runs found, on each stack; empty without results."""
-    try:
-        made = json.loads((folder / RESULT).read_bytes())
-        every = made["claims"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+    made = _made(folder)
     keys = ("stack", "verdict", "reason", "measured", "explanation", "holds")
     return [
         {**{key: each[key] for key in keys}, "quick": made["quick"]}
-        for each in every
+        for each in made.get("claims", [])
         if each["id"] == claim.name
     ]
+
+
+def _made(folder: Path) -> dict[str, Any]:
+    """The result document in a folder; empty without one."""
+    try:
+        made = json.loads((folder / RESULT).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return made if isinstance(made, dict) else {}
 
 
 def _command(claim: Claim, given: str, folder: Path) -> str:
     only = [] if claim.experiment is None else ["--only", claim.experiment]
     place = [] if str(folder) == f"study-{Path(given).name}" else ["-o", str(folder)]
-    return shlex.join(["slowstart", "study", given, *only, *place])
+    tmix = _made(folder).get("tmix")
+    file = [] if tmix is None else ["--tmix", tmix["file"]]
+    return shlex.join(["slowstart", "study", given, *file, *only, *place])
 
 
 def lines(made: Mapping[str, Any]) -> list[tuple[str, str]]:

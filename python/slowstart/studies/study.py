@@ -33,6 +33,7 @@ from slowstart.studies.headline import Row, read_headline
 from slowstart.studies.measures import TABLES, Known
 from slowstart.studies.plan import Experiment, baseline, points_beside, read_experiment
 from slowstart.studies.readings import Reading, points_of, read_readings
+from slowstart.studies.replay import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,12 +88,19 @@ class Study:
     """What the publication leaves open about algorithms and workloads."""
     points: tuple[str, ...] = ()
     """The further points at which claims are judged, in words."""
+    replay: Replay | None = None
+    """The user's connection vectors, in place of the study's own workload."""
 
     @cached_property
     def readme(self) -> str:
         """What the publication leaves open, and our choices (Markdown)."""
         file = self.folder / _README
         return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+    @property
+    def mark(self) -> str:
+        """What its output folder belongs to: the study, on one file if it replays one."""
+        return self.name if self.replay is None else f"{self.name}, tmix {self.replay.sha256}"
 
     def jobs(
         self,
@@ -124,7 +132,13 @@ class Study:
         )
 
 
-def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = True) -> Study:
+def load(
+    name: str | Path,
+    traces: str | Path | None = None,
+    *,
+    sets: bool = True,
+    tmix: str | Path | None = None,
+) -> Study:
     """Reads a study, by name or by folder.
 
     Args:
@@ -133,6 +147,8 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
             ``SLOWSTART_TRACES``, or else the user's (``slowstart traces``). Experiments whose
             traces are missing are left out.
         sets: Whether the stored sets of its calibrations are used (not to repeat a search).
+        tmix: A file of Tmix connection vectors that its experiments replay in place of the
+            traffic ``synthetic``. Claims then have no verdict.
 
     Raises:
         InputError: There is no such study, or one of its files is invalid (with file and line).
@@ -161,16 +177,23 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         if there is not None:
             allowed[calibration.name] = there
     networks = [(each, allowed.get(each.name)) for each in calibrations.values()]
-    readings = read_readings(root)
+    replay = None if tmix is None else Replay.read(tmix)
+    # Readings decide verdicts, and a replay has none.
+    readings = read_readings(root) if replay is None else ()
     experiments: dict[str, Experiment] = {}
     for node in root.tables("experiment"):
         folders = (folder,) if where is None else (folder, where)
-        each = read_experiment(node, folders, hooks, networks, readings)
+        each = read_experiment(node, folders, hooks, networks, readings, replay)
         if each.name in experiments:
             raise node.refuse(f"there are two experiments {each.name}", "name")
         experiments[each.name] = each
     if not experiments:
         raise root.refuse("a study needs at least one [[experiment]]")
+    if replay is not None and not any(each.is_replay for each in experiments.values()):
+        raise InputError(
+            f"{known_as} has no experiment whose workload a file of connection vectors could "
+            "replace: leave out --tmix"
+        )
     for reading in readings:
         _check_cells(reading, experiments)
     known = Known(experiments, _columns(), hooks)
@@ -213,6 +236,7 @@ def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = Tru
         allowed=allowed,
         readings=readings,
         points=tuple(points_of(readings, points_beside(networks))),
+        replay=replay,
     )
 
 

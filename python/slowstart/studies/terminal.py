@@ -45,6 +45,8 @@ def show(findings: Findings, report: str | None) -> None:
     out.print(Text(findings.study.title, "bold"), soft_wrap=long)
     if findings.study.claimed:
         out.print(Text(f"The publication claims: {findings.study.claimed}"), soft_wrap=long)
+    if findings.study.replay is not None:
+        out.print(Text(findings.study.replay.said), soft_wrap=long)
     for sentence in findings.answer:
         out.print(Text(sentence), soft_wrap=long)
     if findings.study.headline:

@@ -6,6 +6,7 @@ scheme. Its interval resamples the seeds, which both sides share.
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -710,3 +711,17 @@ def idle_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
         axes.set_ylabel("response time (ms)")
         plots.legend(figure, axes.get_legend_handles_labels()[0])
         return plots.finish(figure, f"{drawing.title}: largest difference {worst:.2f} ms")
+
+
+# --- implementation effort -----------------------------------------------------------------------
+
+
+def effort_table(findings: Findings, _: Drawing) -> tuple[list[str], list[list[tuple[str, str]]]]:
+    """What router support takes to implement: counts of slowstart's own source."""
+    file = findings.study.folder / "effort.csv"
+    with file.open(encoding="utf-8", newline="") as text:
+        (_, _, *schemes), *rows = csv.reader(text)
+    return (
+        ["counted in slowstart's source", *schemes],
+        [[(what, counted), *((each, "") for each in counts)] for what, counted, *counts in rows],
+    )
