@@ -87,7 +87,7 @@ test: begin-times $(VENV)/installed-dev rust-components $(BUILT_MODULE) $(if $(S
 	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each; done'
 	$(TIMED) "build of the Rust tests" cargo test $(RUST) --locked --quiet --no-run
 	$(TIMED) "Rust tests" cargo test $(RUST) --locked
-	$(TIMED) "Python tests" $(BIN)/pytest -n auto -m "not realtime"
+	$(TIMED) "Python tests" $(BIN)/pytest -n auto --dist loadfile -m "not realtime"
 	$(TIMED) "Python tests in real time" $(BIN)/pytest -m realtime
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)

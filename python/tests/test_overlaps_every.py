@@ -20,7 +20,14 @@ from test_overlaps import KINDS, assert_apart
 from test_overlaps_elsewhere import CAPTURE, WORKED
 
 from slowstart import figure_style, look, plots
-from slowstart.analysis import connections, identify, identify_figures, identify_truth
+from slowstart.analysis import (
+    census,
+    census_figures,
+    connections,
+    identify,
+    identify_figures,
+    identify_truth,
+)
 from slowstart.analysis import figures as analysis_figures
 from slowstart.commands.cli import invoke
 from slowstart.evaluation import drawing as evaluation_drawing
@@ -147,6 +154,33 @@ def captures(_: Folder) -> Figures:
             yield analysis_figures.figure(each)
 
 
+def censuses(folder: Folder) -> Figures:
+    """Flows that leave slow start at a loss and before, that complete in it, and a torn file."""
+    made = folder / "captures"
+    made.mkdir()
+    for path in ("wired", "geo"):
+        (folder / "flows.toml").write_text(
+            f'[path]\npreset = "{path}"\n'
+            '[[flow]]\nalgorithm = "cubic+hystart"\nsize = "3 MB"\n'
+            '[[flow]]\nalgorithm = "reno+standard"\nsize = "3 MB"\nstart = "60 s"\n'
+            '[[flow]]\nalgorithm = "reno+standard"\nsize = "100 kB"\nstart = "120 s"\n'
+        )
+        out = made / f"{path}.pcapng"
+        assert invoke(["export", str(folder / "flows.toml"), "-o", str(out)]) == 0
+    whole = (made / "geo.pcapng").read_bytes()
+    (made / "torn.pcapng").write_bytes(whole[len(whole) // 2 :])
+    summary = census.census([made, CAPTURE], folder / "result")
+    for _, figure in census_figures.draw(summary):
+        yield figure
+
+
+def visits(folder: Folder) -> Figures:
+    names = [word for name in ("cubic+careful-resume", *LONG) for word in ("-a", name)]
+    out = folder / "visits"
+    assert invoke(["run", str(EXAMPLES / "visits.toml"), *names, "-o", str(out), "-q"]) == 0
+    yield from (figure for _, figure in redraw.KINDS[Kind.VISITS](redraw.Saved(out)))
+
+
 def studies(folder: Folder) -> Figures:
     findings = run_study(folder)
     for each in findings.study.drawings:
@@ -247,8 +281,8 @@ def comparisons(_: Folder) -> Figures:
 EVERY: Mapping[str, Callable[[Folder], Figures]] = {
     each.__name__: each
     for each in (
-        sweeps, searches, scorecards, captures, studies, maps, receivers, paths, steps,
-        validations, identifications, comparisons,
+        sweeps, searches, scorecards, captures, censuses, visits, studies, maps, receivers,
+        paths, steps, validations, identifications, comparisons,
     )
 }  # fmt: skip
 DRAWN: set[str] = set()
