@@ -178,7 +178,7 @@ def visits(folder: Folder) -> Figures:
     names = [word for name in ("cubic+careful-resume", *LONG) for word in ("-a", name)]
     out = folder / "visits"
     assert invoke(["run", str(EXAMPLES / "visits.toml"), *names, "-o", str(out), "-q"]) == 0
-    yield from (figure for _, figure in redraw.KINDS[Kind.VISITS](redraw.Saved(out)))
+    yield from (figure for _, figure in redraw.KINDS[Kind.VISITS](redraw.Saved(str(out))))
 
 
 def studies(folder: Folder) -> Figures:
