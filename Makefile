@@ -29,6 +29,8 @@ RUNS ?= 20
 TRACE ?=
 VENV := .venv
 BIN := $(VENV)/bin
+# The modules in .venv are compiled once, and not by each command.
+unexport PYTHONDONTWRITEBYTECODE
 # rustup installs cargo here, and a shell opened before that does not have it in its PATH.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
