@@ -6,7 +6,7 @@
 //! ([`tally`]). A part that is there is not read again, so a census that was killed continues.
 //!
 //! No row stays in memory for longer than a row group. The bytes of all files depend on the input
-//! only, not on the number of threads (see [`mod@reading`]).
+//! only, not on the number of threads (see `reading`).
 
 mod reading;
 pub mod rows;
