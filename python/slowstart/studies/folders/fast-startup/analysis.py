@@ -720,8 +720,8 @@ def effort_table(findings: Findings, _: Drawing) -> tuple[list[str], list[list[t
     """What router support takes to implement: counts of slowstart's own source."""
     file = findings.study.folder / "effort.csv"
     with file.open(encoding="utf-8", newline="") as text:
-        (_, _, *schemes), *rows = csv.reader(text)
+        head, *rows = csv.reader(text)
     return (
-        ["counted in slowstart's source", *schemes],
+        ["counted in slowstart's source", *head[2:]],
         [[(what, counted), *((each, "") for each in counts)] for what, counted, *counts in rows],
     )
