@@ -38,6 +38,7 @@ fn start_ups_that_set_the_pace_are_refused() {
             format!("{pace}: bbr needs it"),
             format!("{pace}: bbr3 needs it"),
             format!("{pace}: bbrp needs it"),
+            format!("{pace}: c4 needs it"),
             format!("{routers}: rcp needs it"),
             format!("{routers}: xcp needs it"),
         ]
