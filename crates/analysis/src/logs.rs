@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use capture::logs::{Owner, Sample};
 
-use crate::quic::without_window;
 use crate::report::{
     Capacity, Class, Connection, Exit, Handshake, Limits, Reason, Retransmissions, Vantage, Verdict,
 };
@@ -29,6 +28,20 @@ pub(crate) const BEGINS_LATE: &str = "Cannot tell: slow start had ended before t
 
 /// Fraction of the busy time from which a limit counts as the limit.
 const MAIN: f64 = 0.5;
+
+/// The verdict of a log that has packets and no window.
+fn without_window() -> Verdict {
+    Verdict {
+        rule: "log",
+        reason: Reason::CannotTell,
+        confidence: 1.0,
+        exit: None,
+        class: Class::CannotTell,
+        class_confidence: 1.0,
+        sentence: "Cannot tell: the log has packets and no window; --identify compares them."
+            .to_owned(),
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Found {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use capture::logs::{Owner, PacketEvent};
 
 use crate::logs::{EXTREME, MOST};
-use crate::report::{Connection, Reason, Verdict};
+use crate::report::Connection;
 use crate::series::Step;
 
 /// Most steps of a sender.
@@ -186,19 +186,5 @@ impl Sender {
             };
             connection.steps = self.steps.iter().map(moved).collect();
         }
-    }
-}
-
-/// The verdict of a log that has packets and no window.
-pub fn without_window() -> Verdict {
-    Verdict {
-        rule: "log",
-        reason: Reason::CannotTell,
-        confidence: 1.0,
-        exit: None,
-        class: crate::report::Class::CannotTell,
-        class_confidence: 1.0,
-        sentence: "Cannot tell: the log has packets and no window; --identify compares them."
-            .to_owned(),
     }
 }
