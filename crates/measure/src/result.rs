@@ -93,7 +93,7 @@ pub struct FlowResult {
     /// What it made of what earlier connections over the path had saved (RFC 9959); absent if it
     /// used no saved state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumption: Option<ResumptionResult>,
+    pub resumption: Option<Box<ResumptionResult>>,
     /// Why the connection was closed before its data had arrived; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<String>,

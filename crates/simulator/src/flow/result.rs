@@ -85,7 +85,9 @@ impl FlowState<'_> {
                 let delivered = sender.payload_delivered().get();
                 startup.result(delivered, finished.is_some(), is_early)
             }),
-            resumption: sender.resumption().map(|seen| resumption(&seen, start)),
+            resumption: sender
+                .resumption()
+                .map(|seen| Box::new(resumption(&seen, start))),
         }
     }
 }
