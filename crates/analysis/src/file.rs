@@ -47,9 +47,9 @@ pub struct Options {
 
 /// A file that ends when the reading is cancelled. Readers take some thousand packets at once, so it
 /// is asked often enough.
-struct Cancellable<R> {
-    inner: R,
-    cancel: Arc<AtomicBool>,
+pub(crate) struct Cancellable<R> {
+    pub inner: R,
+    pub cancel: Arc<AtomicBool>,
 }
 
 impl<R: Read> Read for Cancellable<R> {

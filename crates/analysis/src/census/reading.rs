@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use capture::archive::{self, Contents};
@@ -61,18 +61,14 @@ pub struct FileNote {
 /// Takes the rows.
 type Take<'a> = dyn FnMut(Row) -> io::Result<()> + 'a;
 
-/// A file that counts what was read of it, and ends when the census is cancelled.
+/// A file that counts what was read of it.
 struct Watched {
     file: File,
     done: Arc<AtomicU64>,
-    cancel: Arc<AtomicBool>,
 }
 
 impl Read for Watched {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.cancel.load(Ordering::Relaxed) {
-            return Ok(0);
-        }
         let read = self.file.read(buffer)?;
         self.done.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
@@ -113,9 +109,9 @@ pub fn read(
         notes.push(note);
     };
     let opened = capture::regular_file(&source.path).and_then(|file| {
-        archive::from_reader(Watched {
-            file,
-            done: Arc::clone(&control.done),
+        let done = Arc::clone(&control.done);
+        archive::from_reader(file::Cancellable {
+            inner: Watched { file, done },
             cancel: Arc::clone(&control.cancel),
         })
     });
