@@ -121,7 +121,7 @@ def export(
             count, what = write_mahimahi(scenario, aside, run=run), "packets"
         else:
             if scenario is not None and stack != stacks.SIMULATED:
-                series = exports.of_run(scenario, run)
+                series = exports.of_run(scenario, run, packets=form is Format.QLOG)
             else:
                 series = _flows(source, scenario, run, vantage)
             flows = [each for each in series if each.rows]

@@ -93,8 +93,10 @@ def of_traces(folder: Path, run: int) -> list[Series]:
     return of_tables(table, pl.read_parquet(flows) if flows.is_file() else None, run)
 
 
-def of_run(scenario: Scenario, run: int) -> list[Series]:
+def of_run(scenario: Scenario, run: int, *, packets: bool) -> list[Series]:
     """The flows of a run of a scenario on its stack, which is executed with time series.
+
+    Once more, if it is to have the ``packets`` of the senders, which only a qlog holds.
 
     Raises:
         RunError: The run failed.
@@ -105,10 +107,12 @@ def of_run(scenario: Scenario, run: int) -> list[Series]:
     result = running.run(scenario, runs=run + 1, traces=True)
     table = pl.DataFrame(result.flow_traces()).filter(pl.col("run") == run)
     made = of_tables(table, pl.DataFrame(result.flows()), run)
-    packets = {each["flow"]: each["packets"]
-               for each in json.loads(quic_packets(scenario, run=run))}  # fmt: skip
+    if not packets:
+        return made
+    sent = {each["flow"]: each["packets"]
+            for each in json.loads(quic_packets(scenario, run=run))}  # fmt: skip
     flows = [flow for (flow,), _ in table.group_by(["flow"], maintain_order=True)]
-    return [dataclasses.replace(each, packets=tuple(packets.get(flow, ())))
+    return [dataclasses.replace(each, packets=tuple(sent.get(flow, ())))
             for flow, each in zip(flows, made, strict=True)]  # fmt: skip
 
 
