@@ -24,8 +24,9 @@ from slowstart._native import (
 )
 from slowstart.analysis import path_fit
 from slowstart.analysis.situation import POINTS
-from slowstart.analysis.truth import observe_all, print_table
+from slowstart.analysis.truth import observe_all
 from slowstart.errors import InputError
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,4 +189,4 @@ def show(found: dict[str, Any]) -> None:
         ]
         for name, each in found["groups"].items()
     ]  # fmt: skip
-    print_table(heads, rows)
+    tables.print_table(heads, rows)

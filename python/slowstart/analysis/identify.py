@@ -114,6 +114,13 @@ class Identification:
     resembles.
     """
 
+    @property
+    def best(self) -> Candidate | None:
+        """The most probable set; None if the capture cannot tell, or another is more probable."""
+        if self.why is not None or self.none_of_these > self.candidates[0].probability:
+            return None
+        return self.candidates[0]
+
     def document(self) -> dict[str, Any]:
         """For ``--json``."""
         return {
@@ -130,11 +137,11 @@ class Identification:
         """The answer in a sentence or two."""
         if self.why is not None:
             return f"The capture cannot tell which start-up it was: {self.why}."
-        best = self.candidates[0]
-        if self.none_of_these > best.probability:
+        best = self.best
+        if best is None:
             return (
                 f"It was probably none of these start-ups ({percent(self.none_of_these)}); "
-                f"the nearest is {best.names[0]}."
+                f"the nearest is {self.candidates[0].names[0]}."
             )
         text = f"The start-up was {listed(best.names)} ({percent(best.probability)})"
         text += f", with an initial window of {best.initial_window} segments, "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowstart._native import analyze_file
 from slowstart.analysis import identify, kernel
-from slowstart.analysis.truth import print_table
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,13 +51,13 @@ def _identified(case: kernel.Case, folder: Path) -> list[dict[str, Any]]:
         if one["bytes"] < min(kernel.SIZES):
             continue
         (found,) = identify.identify(file, [one])
-        best = found.candidates[0] if found.candidates else None
-        none = best is None or found.none_of_these > best.probability
+        best = found.best
         rows.append({
             "path": case.path, "algorithm": case.algorithm, "place": case.side, "run": case.run,
             "bytes": one["bytes"], "start_up": truth(case.algorithm),
-            "right": best is not None and not none and truth(case.algorithm) in best.names,
-            "names": [] if best is None else list(best.names), **found.document(),
+            "right": best is not None and truth(case.algorithm) in best.names,
+            "names": list(found.candidates[0].names) if found.candidates else [],
+            **found.document(),
         })  # fmt: skip
     return rows
 
@@ -68,7 +68,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["algorithm"], row["path"], row["place"]), []).append(row)
-    print_table(heads, [
+    tables.print_table(heads, [
         [*key, str(len(each)), str(sum(one["why"] is None for one in each)),
          str(sum(one["right"] for one in each)),
          str(sum(one["right"] and len(one["names"]) == 1 for one in each))]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowstart.analysis import identify, identify_kernel, probe
-from slowstart.analysis.truth import print_table
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,11 +56,7 @@ def run(
     runs: int, folder: Path, progress: Callable[[int, int], None], *, quick: bool
 ) -> list[dict[str, Any]]:
     """Probes a server with each congestion control ``runs`` times at each place of capture."""
-    models = []
-    for name, keys in probe.PATHS.items():
-        file = folder / f"{name}.toml"
-        file.write_text(f"[path]\n{keys}\n", encoding="utf-8")
-        models.append((name, str(file)))
+    models = [(name, str(probe.path_file(name, folder))) for name in probe.PATHS]
     target = probe.Target(f"http://{probe.SERVER}:8000/")
     cases = [
         (side, control, number)
@@ -85,10 +81,8 @@ def run(
 
 
 def _is_right(found: identify.Identification | None, truth: str) -> bool:
-    if found is None or found.why is not None:
-        return False
-    best = found.candidates[0]
-    return found.none_of_these <= best.probability and truth in best.names
+    best = None if found is None else found.best
+    return best is not None and truth in best.names
 
 
 def _row(
@@ -114,7 +108,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
         groups.setdefault((row["place"], row["algorithm"], row["start_up"]), []).append(row)
     heads = ("place", "control", "start-up", "probes", "right", "one name", "least probability",
              *(f"{path} alone" for path in probe.PATHS), "late downloads")  # fmt: skip
-    print_table(heads, [
+    tables.print_table(heads, [
         [*key, str(len(each)), str(sum(one["right"] for one in each)),
          str(sum(one["right"] and len(one["names"]) == 1 for one in each)),
          f"{min(_probability(one) for one in each):.3f}",

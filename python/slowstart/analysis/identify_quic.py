@@ -17,8 +17,9 @@ from slowstart import stacks
 from slowstart._native import Scenario, analyze_file, compare_file
 from slowstart.analysis import identify, identify_truth
 from slowstart.analysis.identify_truth import Case
-from slowstart.analysis.truth import observe_all, print_table
+from slowstart.analysis.truth import observe_all
 from slowstart.errors import InputError
+from slowstart.report import tables
 from slowstart.store import exports
 
 if TYPE_CHECKING:
@@ -134,4 +135,4 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     """Prints the rows of :func:`by_control`."""
     heads = ("stack", "controller", "start-up", "flows", "answers", "right")
     keys = ("stack", "control", "start_up", "flows", "answers", "right")
-    print_table(heads, [[str(each[key]) for key in keys] for each in rows])
+    tables.print_table(heads, [[str(each[key]) for key in keys] for each in rows])

@@ -16,7 +16,8 @@ import numpy as np
 
 from slowstart._native import Scenario, analyze_simulated
 from slowstart.analysis import identify, likelihood
-from slowstart.analysis.truth import observe_all, print_table
+from slowstart.analysis.truth import observe_all
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -156,8 +157,8 @@ def answer(row: Row) -> tuple[str, float, bool]:
     found = row.found
     if found.why is not None:
         return CANNOT, 0.0, False
-    best = found.candidates[0]
-    if found.none_of_these > best.probability:
+    best = found.best
+    if best is None:
         return NONE, found.none_of_these, False
     right = row.truth in best.names
     return row.truth if right else best.names[0], best.probability, right
@@ -298,10 +299,10 @@ def show(scored: dict[str, Any]) -> None:
              f"{one['none_said_if_unknown']} of {one['unknown']}"]
             for name, one in groups.items()
         ]  # fmt: skip
-        print_table(heads, rows)
+        tables.print_table(heads, rows)
         window = each["initial_window"]
         sys.stdout.write(f"Initial window right: {window['right']} of {window['flows']}.\n")
-        print_table(
+        tables.print_table(
             ("probability", "answers", "mean probability", "right"),
             [[f"{one['from']:g} to {one['to']:g}", str(one["answers"]),
               percent(one["probability"]), percent(one["right"])] for one in each["reliability"]],

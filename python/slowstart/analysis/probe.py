@@ -79,6 +79,13 @@ with open(report, "w") as file:
 """
 
 
+def path_file(name: str, folder: Path) -> Path:
+    """Writes one of :data:`PATHS` as a path file."""
+    file = folder / f"{name}.toml"
+    file.write_text(f"[path]\n{PATHS[name]}\n", encoding="utf-8")
+    return file
+
+
 @dataclass(frozen=True)
 class Target:
     """What the client asks for."""
@@ -169,7 +176,7 @@ class Download:
             why = "no data came from the server" if self.alone is None else self.alone.why
             return [name, got, f"cannot tell: {why}", "-", "-", "-"]
         best = self.alone.candidates[0]
-        chance = f"{100 * best.probability:.0f} %"
+        chance = identify.percent(best.probability)
         # The packets say when growth stopped; the replay of the likeliest start-up says why.
         left = "no"
         verdict = self.connection and self.connection["verdict"]
@@ -178,8 +185,8 @@ class Download:
         elif verdict and verdict["exit"]:
             left = f"{tables.seconds(verdict['exit']['time_s'])}, {verdict['reason']}"
         names = ", ".join(best.names)
-        if self.alone.none_of_these > best.probability:
-            names, chance = "none of these", f"{100 * self.alone.none_of_these:.0f} %"
+        if self.alone.best is None:
+            names, chance = "none of these", identify.percent(self.alone.none_of_these)
         return [name, got, f"{names} ({chance})", str(best.initial_window),
                 "paced" if best.paced else "bursts", left]  # fmt: skip
 
@@ -267,11 +274,12 @@ def sentence(found: identify.Identification, downloads: Sequence[Download]) -> s
     """The answer over all downloads."""
     if found.why is not None:
         return f"The downloads cannot tell which start-up it was: {found.why}."
-    best = found.candidates[0]
-    if found.none_of_these > best.probability:
+    best = found.best
+    if best is None:
         return (
-            f"The server's start-up is probably none of these ({100 * found.none_of_these:.0f} %); "
-            f"the nearest is {best.names[0]}."
+            "The server's start-up is probably none of these "
+            f"({identify.percent(found.none_of_these)}); "
+            f"the nearest is {found.candidates[0].names[0]}."
         )
     windows = [each.alone.candidates[0].initial_window for each in downloads
                if each.alone is not None and each.alone.candidates]  # fmt: skip

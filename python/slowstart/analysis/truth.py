@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from slowstart._native import Scenario, analyze_simulated, paths
+from slowstart.analysis import census
 from slowstart.report import tables
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ QUICK_PATHS = ("wired", "geo", "lte", "wifi-strong")
 HELD_OUT_ALGORITHMS = ("cubic", "reno+hystart", "westwood+standard", "reno+search", "bbr")
 VANTAGES = ("sender", "receiver", "middle")
 LIMITS = ("congestion-window", "receive-window", "application", "pacing", "recovery")
-REASONS = ("loss", "ecn", "heuristic", "receiver-limited", "application-limited", "completed")
-ABSTAINS = "cannot-tell"
+*REASONS, ABSTAINS = census.REASONS
 # The goals, set before the first run: errors of time and window, and the reasons that are right.
 GOALS = (
     "95 % of the exit times within one RTT",
@@ -379,13 +379,13 @@ def show(found: dict[str, Any]) -> None:
             text(each["time_error_rtt_p95"], 1, ""),
             text(each["window_error_median"]), text(each["window_error_p95"]),
         ])  # fmt: skip
-    print_table(heads, rows)
+    tables.print_table(heads, rows)
     columns = (*REASONS, ABSTAINS)
     matrix = [
         [truth, *(str(found["confusion"][truth][verdict]) for verdict in columns)]
         for truth in REASONS
     ]
-    print_table(("truth \\ verdict", *columns), matrix)
+    tables.print_table(("truth \\ verdict", *columns), matrix)
     for vantage, each in found["limits"].items():
         if each["connections"]:
             table = [
@@ -393,18 +393,6 @@ def show(found: dict[str, Any]) -> None:
                  str(sum(each["main"][truth].values())), str(each["main"][truth][truth])]
                 for truth in LIMITS
             ]  # fmt: skip
-            print_table((f"limit, {vantage}: truth \\ found", *LIMITS, "mainly", "right"), table)
-
-
-def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints a table whose first column has names."""
-    from rich.table import Table
-
-    if tables.write_plain(heads, rows):
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="left" if place == 0 else "right")
-    for row in rows:
-        table.add_row(*row)
-    tables.console().print(table)
+            tables.print_table(
+                (f"limit, {vantage}: truth \\ found", *LIMITS, "mainly", "right"), table
+            )

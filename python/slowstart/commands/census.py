@@ -15,7 +15,7 @@ from slowstart.commands.options import Json, Quiet  # noqa: TC001 (Typer reads t
 from slowstart.errors import complain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 EPILOG = """\b
 Examples:
@@ -72,21 +72,6 @@ def _exit_rows(summary: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.table import Table
-
-    from slowstart.report import tables
-
-    if not rows or tables.write_plain(heads, rows):
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*row)
-    tables.console().print(table)
-
-
 def _show(summary: Mapping[str, Any]) -> None:
     from slowstart.report import tables
 
@@ -96,13 +81,17 @@ def _show(summary: Mapping[str, Any]) -> None:
         f"{files['read']:,} files, {summary['connections']:,} connections, "
         f"{some:,} of them with data ({tables.size(summary['bytes'])})."
     )
-    heads = ("", "connections", "fraction", "95 % interval")
+    heads = ("connections", "fraction", "95 % interval")
     reasons = _rows(summary["with_data"]["reasons"]) if some else []
-    _table("Slow start", ("slow start", *heads[1:]), reasons)
     causes = _rows(summary["cannot_tell"])
-    _table("Why the analysis cannot tell", ("cannot-tell because", *heads[1:]), causes)
-    _table("Exits", ("exit by", "time, median", "5 to 95 %", "cwnd, median", "5 to 95 %"),
-           _exit_rows(summary))  # fmt: skip
+    exits = ("exit by", "time, median", "5 to 95 %", "cwnd, median", "5 to 95 %")
+    for title, names, rows in (
+        ("Slow start", ("slow start", *heads), reasons),
+        ("Why the analysis cannot tell", ("cannot-tell because", *heads), causes),
+        ("Exits", exits, _exit_rows(summary)),
+    ):
+        if rows:
+            tables.print_table(names, rows, title)
     if files["evicted"]:
         out.print(f"{files['evicted']:,} connections ended early because too many were open.")
     if files["dropped"]:

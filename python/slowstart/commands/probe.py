@@ -184,9 +184,7 @@ def _path(name: str, folder: Path) -> tuple[str, str]:
     from slowstart.running import compare
 
     if name in probing.PATHS:
-        file = folder / f"{name}.toml"
-        file.write_text(f"[path]\n{probing.PATHS[name]}\n", encoding="utf-8")
-        return name, str(file)
+        return name, str(probing.path_file(name, folder))
     compare(name, "cubic", size="1 kB")  # refuses what is no path
     return Path(name).stem.replace(":", "-"), name
 
@@ -224,7 +222,7 @@ def _rest(found: Identification, downloads: list[Download]) -> list[str]:
 def _show(found: Identification, downloads: list[Download]) -> None:
     from slowstart.analysis import identify
     from slowstart.analysis import probe as probing
-    from slowstart.analysis.truth import print_table
+    from slowstart.report.tables import print_table
 
     print_table(probing.HEADS, [each.row() for each in downloads])
     if found.candidates:

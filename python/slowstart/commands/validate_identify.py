@@ -83,21 +83,26 @@ def _simulated(folder: Path | None, runs: int, *, quick: bool, quiet: bool) -> d
     chosen = identify_truth.held_out(quick=quick, runs=runs)
     with Meter("identifying", quiet=quiet) as meter:
         rows = identify_truth.run(chosen, os.cpu_count() or 1, meter)
-    scored = identify_truth.score(rows)
-    if folder is not None:
-        _draw(folder, scored)
-    return {"simulated": scored, "rows": [_row(each) for each in rows]}
+    return {"simulated": _scored(rows, folder), "rows": [_row(each) for each in rows]}
 
 
 def _quic(folder: Path | None, runs: int, *, quick: bool, quiet: bool) -> dict[str, Any]:
     chosen = identify_quic.held_out(quick=quick, runs=runs)
     with Meter("identifying (QUIC)", quiet=quiet) as meter:
         rows = identify_quic.run(chosen, os.cpu_count() or 1, meter)
+    return {"quic": _scored(rows, folder, "quic-"),
+            "quic_controls": identify_quic.by_control(rows),
+            "quic_rows": [_row(each) for each in rows]}  # fmt: skip
+
+
+def _scored(
+    rows: Sequence[identify_truth.Row], folder: Path | None, prefix: str = ""
+) -> dict[str, Any]:
+    """The rows in numbers; a folder gets the figures."""
     scored = identify_truth.score(rows)
     if folder is not None:
-        _draw(folder, scored, "quic-")
-    return {"quic": scored, "quic_controls": identify_quic.by_control(rows),
-            "quic_rows": [_row(each) for each in rows]}  # fmt: skip
+        _draw(folder, scored, prefix)
+    return scored
 
 
 def _probe(folder: Path, runs: int, *, quick: bool, quiet: bool) -> list[dict[str, Any]]:
@@ -137,7 +142,7 @@ def _row(row: identify_truth.Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _draw(folder: Path, scored: dict[str, Any], prefix: str = "") -> None:
+def _draw(folder: Path, scored: dict[str, Any], prefix: str) -> None:
     from slowstart.analysis import identify_figures
     from slowstart.plots import save, styled
 

@@ -420,6 +420,22 @@ def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
             grid(out, [column.head for column in RESPONSE_COLUMNS], responses[name], left=2)
 
 
+def print_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None
+) -> None:
+    """Prints a table whose first column has names."""
+    from rich.table import Table
+
+    if write_plain(heads, rows):
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
 def grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: int) -> None:
     """Prints a table: as plain text to a pipe, and as one paragraph per row if it is too wide.
 
