@@ -114,6 +114,7 @@ def test_the_folder_has_table_report_and_figures(capture: Path, tmp_path: Path) 
     assert set(table["verdict_reason"]) == {"heuristic", "loss"}
     page = (folder / "report.html").read_text()
     assert page.count("<figure>") == 1
+    assert re.findall(r'<th><button type="button">([^<]+)', page) == list(analysis.HEADS)
     # The same folder may be written again.
     assert invoke(["analyze", str(capture), "-o", str(folder)]) == 0
 

@@ -85,7 +85,10 @@ def test_shells_complete_commands_and_options(shell: str) -> None:
 
 
 def test_version(command: Command) -> None:
-    assert re.fullmatch(r"slowstart \d+\.\d+\.\d+\n", command("--version").stdout)
+    printed = command("--version").stdout
+    assert re.fullmatch(r"slowstart \d+\.\d+\.\d+\n", printed)
+    module = [sys.executable, "-m", "slowstart", "--version"]
+    assert subprocess.run(module, capture_output=True, text=True, check=True).stdout == printed
 
 
 def test_a_comparison_prints_a_table_for_each_path(command: Command, path_file: Path) -> None:

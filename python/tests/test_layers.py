@@ -129,6 +129,7 @@ FLOORS = (
         "commands.vm",
     ),
     ("commands.cli",),
+    ("__main__",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}
 

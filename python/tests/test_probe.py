@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,11 @@ def test_a_server_is_probed(
     assert document["identification"]["candidates"][0]["initial_window_segments"] == 10
     assert document["identification"]["sentence"].startswith("The server's start-up is")
     assert json.loads((folder / "result.json").read_text())["captured_at"] == "sender"
-    assert "over wired" in (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text()
+    assert "over wired" in page
+    records = re.search(r"wired\.pcapng: pcapng, (\d+) records", page)
+    assert records is not None
+    assert int(records[1]) > 2000
     assert analyze_file(folder / "wired.pcapng")
     assert not list(folder.glob(".client*"))
 

@@ -199,17 +199,9 @@ def sort_values(connection: dict[str, Any]) -> list[float | None]:
 
 def show(reports: Sequence[dict[str, Any]], chosen: Sequence[dict[str, Any]], asked: Asked) -> None:
     """Prints one line per connection, the answers, and the notes of the files."""
-    from rich.table import Table
-
     rows = [cells(each) for each in chosen]
-    if not tables.write_plain(HEADS, rows):
+    if tables.print_table(HEADS, rows, left={0, 4, 7, 9}):
         out = tables.console()
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for place, head in enumerate(HEADS):
-            table.add_column(head, justify="left" if place in {0, 4, 7, 9} else "right")
-        for row in rows:
-            table.add_row(*row)
-        out.print(table)
         if len(chosen) == 1:
             out.print(chosen[0]["verdict"]["sentence"])
             if (cost := questions.cost_sentence(chosen[0])) is not None:
@@ -233,38 +225,19 @@ def _host(found: Identification, chosen: Sequence[dict[str, Any]]) -> str:
 def _show_identified(asked: Asked, chosen: Sequence[dict[str, Any]]) -> None:
     if not asked.identified:
         return
-    from rich.table import Table
-
-    from slowstart.analysis.identify import HEADS
+    from slowstart.analysis import identify  # needs numpy
 
     for found in asked.identified:
-        rows = found.rows()
-        if tables.write_plain(HEADS, rows):
-            continue
         several = f" ({len(found.connections)} connections)" if len(found.connections) > 1 else ""
-        tables.console().print(f"{_host(found, chosen)}{several}: {found.sentence()}")
-        if not rows:
-            continue
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for place, head in enumerate(HEADS):
-            table.add_column(head, justify="right" if place in {1, 2} else "left")
-        for row in rows:
-            table.add_row(*row)
-        tables.console().print(table)
+        answer = f"{_host(found, chosen)}{several}: {found.sentence()}"
+        tables.print_table(identify.HEADS, found.rows(), answer, left={0, 3, 4})
 
 
 def _show_answers(asked: Asked) -> None:
-    from rich.table import Table
-
     for line in asked.lines:
         tables.console().print(line)
-    if asked.rows and not tables.write_plain(questions.HEADS, asked.rows):
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for place, head in enumerate(questions.HEADS):
-            table.add_column(head, justify="left" if place in {0, 4, 5} else "right")
-        for row in asked.rows:
-            table.add_row(*row)
-        tables.console().print(table)
+    if asked.rows:
+        tables.print_table(questions.HEADS, asked.rows, left={0, 4, 5})
 
 
 def frame(chosen: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -327,8 +300,8 @@ def write(
     The report has the figures of the first ``drawn`` connections, and the answers of ``asked``.
     """
     from slowstart._version import __version__
+    from slowstart.analysis import identify  # needs numpy, as figures do
     from slowstart.analysis.figures import figure
-    from slowstart.analysis.identify import HEADS
     from slowstart.plots import save, styled
     from slowstart.report.page import inline, render
 
@@ -356,7 +329,7 @@ def write(
         command=f"slowstart analyze {shlex.join(each['file'] for each in reports)} -o DIR",
         answer_heads=questions.HEADS,
         answers=asked.rows,
-        identify_heads=HEADS,
+        identify_heads=identify.HEADS,
         identified=[{"host": _host(each, chosen), "sentence": each.sentence(), "rows": each.rows()}
                     for each in asked.identified],
         sentences=asked.lines,

@@ -155,6 +155,8 @@ class Download:
     """The status line of HTTP."""
     late: tuple[str, ...]
     """Why the emulation failed its timing self-check, three times; empty if it passed."""
+    report: dict[str, Any]
+    """Of the capture, as :mod:`slowstart.analysis.connections` has it."""
     connection: dict[str, Any] | None
     comparison: dict[str, Any] | None
     alone: identify.Identification | None
@@ -237,20 +239,22 @@ def download(
             raise RunError(f"{name}: the client command ended with status {code}")
         if not late:
             break
-    connection, comparison, alone = _identified(capture)
+    report = json.loads(analyze_file(capture, points=1000))
+    connection, comparison, alone = _identified(capture, report["connections"])
     received = made["bytes"] if made else (connection["bytes"] if connection else 0)
     return Download(
         name, run, capture.name, received, made["seconds"] if made else 0.0,
-        made["status"] if made else None, tuple(late), connection, comparison, alone,
+        made["status"] if made else None, tuple(late), report, connection, comparison, alone,
     )  # fmt: skip
 
 
 def _identified(
-    capture: Path,
+    capture: Path, connections: list[dict[str, Any]]
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None, identify.Identification | None]:
     """The connection of a capture in which the server sent most, its comparison, and its answer."""
-    found = json.loads(analyze_file(capture, points=1000))["connections"]
-    sent = [each for each in found if each["sender"].startswith(f"{SERVER}:") and each["bytes"]]
+    sent = [
+        each for each in connections if each["sender"].startswith(f"{SERVER}:") and each["bytes"]
+    ]
     if not sent:
         return None, None, None
     one = max(sent, key=lambda each: each["bytes"])

@@ -224,7 +224,7 @@ def _show(found: Identification, downloads: list[Download]) -> None:
     from slowstart.analysis import probe as probing
     from slowstart.report.tables import print_table
 
-    print_table(probing.HEADS, [each.row() for each in downloads])
+    print_table(probing.HEADS, [each.row() for each in downloads], left={0, 2, 4, 5})
     if found.candidates:
         heads = (identify.HEADS[0], identify.HEADS[1])
         print_table(heads, [row[:2] for row in found.rows()])
@@ -237,11 +237,7 @@ def _write(
     """Writes ``result.json`` and the report, with a figure of each download."""
     from slowstart.analysis import connections as analysis
 
-    reports = [
-        {"file": each.file, "format": "pcapng", "records": 0, "skipped": 0, "notes": [],
-         "connections": [each.connection] if each.connection else []}
-        for each in downloads
-    ]  # fmt: skip
+    reports = [{**each.report, "file": each.file} for each in downloads]
     chosen, answers = [], []
     for place, each in enumerate(downloads, 1):
         if each.connection is None or each.alone is None:

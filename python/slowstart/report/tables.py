@@ -421,19 +421,30 @@ def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
 
 
 def print_table(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None
-) -> None:
-    """Prints a table whose first column has names."""
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    title: str | None = None,
+    *,
+    left: Collection[int] = (0,),
+) -> bool:
+    """Prints a table below its title; the columns in ``left`` have words.
+
+    To a pipe it writes tab-separated cells without the title, and returns False.
+    """
     from rich.table import Table
 
     if write_plain(heads, rows):
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
+        return False
+    if title is not None:
+        console().print(title)
+    if rows:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for place, head in enumerate(heads):
+            table.add_column(head, justify="left" if place in left else "right")
+        for row in rows:
+            table.add_row(*row)
+        console().print(table)
+    return True
 
 
 def grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: int) -> None:

@@ -1,0 +1,5 @@
+"""``python -m slowstart``, the command of this interpreter."""
+
+from slowstart.commands.cli import main
+
+main()
