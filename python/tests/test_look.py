@@ -201,3 +201,11 @@ def test_a_reverse_link_without_a_rate_is_not_observed() -> None:
     assert [each.name for each in seen.links] == ["forward"]
     with pytest.raises(InputError):
         look.watch("wired", duration="never")
+
+
+def test_equal_gaps_have_an_axis_whose_ticks_differ() -> None:
+    drawn = look.figure(look.watch("wired", duration="5 s"))
+    drawn.canvas.draw()
+    (gaps,) = (axes for axes in drawn.axes if axes.get_xlabel().startswith("gap"))
+    ticks = [each.get_text() for each in gaps.get_xticklabels()]
+    assert len(ticks) == len(set(ticks)), ticks

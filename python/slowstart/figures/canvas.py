@@ -416,8 +416,14 @@ def widen(axes: Axes, *, least: float) -> None:
 
 
 def plain_log(axis: Axis) -> None:
-    """Labels a logarithmic axis of fixed range with plain numbers, also at 2 and 5 if they fit."""
+    """Labels a logarithmic axis of fixed range with plain numbers, also at 2 and 5 if they fit.
+
+    The ticks of a range of less than 5 % would all read alike, so such a range grows.
+    """
     low, high = axis.get_view_interval()
+    if high < 1.05 * low:
+        low, high = low / 2, 2 * high
+        (axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim)(low, high)
     if high < 5 * low:
         few_ticks(axis)
     else:
