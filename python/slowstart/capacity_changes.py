@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 USED = 0.9
 """The fraction of the new capacity that counts as used, as for the time to capacity."""
-_AT_ONCE_S = 1e-9
-"""Between packets that arrive together."""
+_LAST_PACKET_S = 0.002
+"""The last packet before a step may have left so long before it."""
 _OF_FLOWS = ("run", "name", "time_s", "rtt_ms")
 _OF_LINKS = ("run", "link", "time_s", "drops", "transmitted_bytes")
 
@@ -177,31 +177,35 @@ def carried(link: pl.DataFrame, path: Mapping[str, Any]) -> tuple[Numbers, Numbe
     lap = _delays(path["forward"])
     if lap is None:
         return time - least_s, total
-    # Of packets that arrive at once, the last one counts.
-    last = np.append(np.diff(time) > _AT_ONCE_S, True)
-    time, total = time[last], total[last]
-    return _left(time, total, [(span, least_s + more / 1000) for span, more in lap]), total
+    lap = [(span, least_s + more / 1000) for span, more in lap]
+    time, known = _left(time, lap)
+    return time[known], total[known]
 
 
-def _left(arrived: Numbers, total: Numbers, lap: Sequence[tuple[float, float]]) -> Numbers:
-    """When packets left a link whose delay changes in steps; they never overtake each other."""
+def _left(
+    arrived: Numbers, lap: Sequence[tuple[float, float]]
+) -> tuple[Numbers, NDArray[np.bool_]]:
+    """When packets left a link whose delay changes in steps, and whether this is known.
+
+    Packets never overtake each other: what leaves for a while after the delay has fallen arrives
+    together with the last packet before.
+    """
     at_end, at_link = [0.0], [-lap[0][1]]
+    known = np.ones(len(arrived), dtype=np.bool_)
     begins = [*_unrolled(lap, float(arrived[-1])), (float(arrived[-1]), lap[0][1])]
     for (begin, delay), (until, _) in pairwise(begins):
-        first, end = np.searchsorted(arrived, (begin + delay, at_end[-1]), "right")
-        if 0 < first < end:
-            # What leaves in this time arrives at once, with the last packet before the step.
-            together = float(arrived[first + int(np.argmax(np.diff(total[first - 1 : end])))])
-            at_link[-1] -= at_end[-1] - together
-            at_end[-1] = float(np.nextafter(together, -np.inf))
-            at_end.append(together)
-            at_link.append(together - delay)
+        latest = at_end[-1]
+        if latest > begin + delay:
+            known &= (arrived < latest - _LAST_PACKET_S) | (arrived >= latest)
+            at_end.append(float(np.nextafter(latest, np.inf)))
+            at_link.append(latest - delay)
         else:
             at_end.append(begin + delay)
             at_link.append(begin)
         at_end.append(until + delay)
         at_link.append(until)
-    return np.interp(arrived, np.maximum.accumulate(at_end), np.maximum.accumulate(at_link))
+    left = np.interp(arrived, np.maximum.accumulate(at_end), np.maximum.accumulate(at_link))
+    return left, known
 
 
 def _used(time: Numbers, total: Numbers, change: Change) -> float | None:
