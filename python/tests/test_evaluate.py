@@ -380,6 +380,24 @@ def test_lying_routers_harm_others_through_those_who_ask(
     )
 
 
+def test_saved_state_matters_only_to_algorithms_with_memory(tmp_path: Path) -> None:
+    known = table.read()
+    names = ["cubic+careful-resume", "cubic+standard", "bbr"]
+    mine = [row for each in known.criteria for row in each.rows if row.setup == "second visit"]
+    made = jobs.cells(known, names, quick=True, runs=1, only=lambda row: row in mine)
+    card = scores.score(known, jobs.execute(made, tmp_path / "runs"), names[0], names[1:],
+                        quick=True)  # fmt: skip
+    found = {
+        (row.words, name): each.value for row in mine for name, each in card.values[row].items()
+    }
+    for (words_, name), each in found.items():
+        assert (each == 0) == (name != names[0]), (words_, name, each)
+    gain, *_, lost = [found[row.words, names[0]] for row in mine]
+    # docs/concepts/careful-resume.md: half a second of five, and 200 segments.
+    assert -1 < gain < -0.2
+    assert lost > 50
+
+
 def test_quick_keeps_the_chosen_points(small: table.Table) -> None:
     quick = [each for each in jobs.cells(small, ["bbr"], quick=True) if each.setup == "one"]
     assert {each.labels["buffer"] for each in quick} == {"5 bdp"}
@@ -583,7 +601,12 @@ def test_bad_input_is_refused_in_one_sentence(
 def test_leaderboard_has_every_start_up_and_the_reference() -> None:
     names = leaderboard.entrants()
     starts = [each["name"] for each in slowstart.algorithms() if each["kind"] == "start-up"]
-    assert len([each for each in names if each.startswith("cubic+")]) == len(starts)
+    assert {each for each in names if each.startswith("cubic+")} == {
+        *(f"cubic+{each}" for each in starts), "cubic+search:version=4.0",
+    }  # fmt: skip
+    others = [each["name"] for each in slowstart.algorithms() if each["kind"] == "avoidance"]
+    assert {f"{each}+standard" for each in others if each != "cubic"} < set(names)
+    assert {"bbr3", "c4"} < set(names)
     known = table.read()
     made = jobs.cells(known, list(names), quick=True,
                       only=lambda row: leaderboard.chosen(row, known))  # fmt: skip

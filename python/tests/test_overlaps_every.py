@@ -214,12 +214,14 @@ def paths(_: Folder) -> Figures:
 
 
 def steps(folder: Folder) -> Figures:
-    out = str(folder / "result")
     words = [word for name in LONG for word in ("-a", name)]
-    given = ["compare", str(EXAMPLES / "rate-step.toml"), *words, "-n", "2", "-q", "--traces"]
-    with figure_style.using(figure_style.Look()):
-        assert invoke([*given, "-o", out]) == 0
-    yield from (figure for _, figure in redraw.KINDS[Kind.RATE_CHANGES](redraw.Saved(out)))
+    for name in ("rate-step", "rtt-step"):
+        out = str(folder / name)
+        given = ["compare", str(EXAMPLES / f"{name}.toml"), *words, "-n", "2", "-q", "--traces",
+                 "--duration", "17 s"]  # fmt: skip
+        with figure_style.using(figure_style.Look()):
+            assert invoke([*given, "-o", out]) == 0
+        yield from (figure for _, figure in redraw.KINDS[Kind.RATE_CHANGES](redraw.Saved(out)))
 
 
 def validations(_: Folder) -> Figures:

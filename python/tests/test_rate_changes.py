@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart.capacity_changes import steps
+from slowstart.capacity_changes import carried, steps
 from slowstart.commands.cli import invoke
 from slowstart.errors import InputError
 from slowstart.metrics import rate_changes
 
 STEP = str(Path(__file__).parents[2] / "scenarios/rate-step.toml")
+LONGER = str(Path(__file__).parents[2] / "scenarios/rtt-step.toml")
 PATH: dict[str, Any] = {
     "name": "by hand",
     "base_rtt_ms": 100.0,
@@ -73,6 +74,62 @@ def test_steps_repeat_and_outages_have_no_row() -> None:
     assert rows["change_s"].to_list() == [2.0]
 
 
+def by_hand_rtt() -> dict[str, Any]:
+    """50 Mbit/s; 50 ms, from 8 s on 100 ms, and from 16 s on 50 ms."""
+    delays = {"delay_ms": 25.0, "jitter": {"steps_s_ms": [[8.0, 0.0], [8.0, 25.0], [8.0, 0.0]]}}
+    fixed = {"service": {"kind": "fixed", "rate_bps": 50e6}}
+    return {"name": "by hand", "base_rtt_ms": 50.0, "forward": {**fixed, **delays},
+            "reverse": delays}  # fmt: skip
+
+
+def test_steps_of_the_delay_are_changes_of_the_rtt() -> None:
+    found = steps(by_hand_rtt(), 24.0)
+    assert [each[:2] for each in found] == [(8.0, 16.0), (16.0, 24.0)]
+    assert [each[2:4] for each in found] == [(50e6, 50e6)] * 2
+    assert [each[4:] for each in found] == [
+        pytest.approx((0.05, 0.1)),
+        pytest.approx((0.1, 0.05)),
+    ]
+    # A handover changes both at once, and is one change.
+    both = {**by_hand_rtt()}
+    service = {"kind": "steps", "steps": 3, "steps_s_bps": [[8, 5e7], [4, 2e7], [12, 5e7]]}
+    both["forward"] = {**both["forward"], "service": service}
+    assert [each.at_s for each in steps(both, 24.0)] == [8.0, 12.0, 16.0]
+    first = steps(both, 24.0)[0]
+    assert (first.before_bps, first.after_bps, first.until_s) == (5e7, 2e7, 12.0)
+    assert (first.before_rtt_s, first.after_rtt_s) == pytest.approx((0.05, 0.1))
+
+
+def test_what_a_link_of_varying_delay_has_carried() -> None:
+    path = by_hand_rtt()
+    left = np.arange(0, 20, 0.001)
+    delay = np.where((left >= 8) & (left < 16), 0.05, 0.025)
+    arrived = np.maximum.accumulate(left + delay)
+    link = pl.DataFrame({"time_s": arrived, "transmitted_bytes": 6250.0 * np.arange(len(left))})
+    time, total = carried(link, path)
+    # At 50 Mbit/s, 6250 bytes leave in each millisecond.
+    apart = np.abs(np.interp(left, time, total) - 6250.0 * np.arange(len(left)))
+    assert apart[left < 15.9].max() < 10
+    # After the delay has fallen, packets arrive together; only the last one's time is known.
+    assert apart[left < 19.9].max() <= 2 * 6250
+
+
+def test_a_longer_rtt_leaves_capacity_unused_and_a_shorter_one_costs_packets() -> None:
+    (scenario,) = slowstart.compare(LONGER, "reno", duration="24 s")
+    result = slowstart.run(scenario, traces=True)
+    path = scenario.resolved["path"]
+    table = rate_changes(result.flow_traces(), result.link_traces(), path)
+    longer, shorter = table.rows(named=True)
+    assert (longer["before_rtt_ms"], longer["after_rtt_ms"]) == (50.0, 100.0)
+    # Reno's window is between half and all of 406 packets, and the new BDP is 413 packets: it has
+    # 90 % after so many round trips as it lacks packets.
+    assert 1.0 < longer["used_s"] < 8.0
+    assert 0.2 < longer["unused_s"] < longer["used_s"]
+    # After the fall, two RTTs are the least that the measure knows.
+    assert shorter["used_s"] == pytest.approx(0.1, abs=0.01)
+    assert shorter["drops"] > longer["drops"]
+
+
 def test_reno_uses_a_rise_linearly_and_abba_at_once() -> None:
     made = slowstart.compare(STEP, ["reno", "abba"], duration="24 s")
     found = []
@@ -100,7 +157,7 @@ def test_the_figure_of_a_saved_result(tmp_path: Path, capsys: pytest.CaptureFixt
                    "--traces"]) == 0  # fmt: skip
     capsys.readouterr()
     assert invoke(["plot", plain, "rate-changes", "-o", str(tmp_path)]) == 2
-    assert "the rate of the path wired does not change in steps" in capsys.readouterr().err
+    assert "neither the rate of the path wired changes in steps" in capsys.readouterr().err
 
 
 def test_tables_without_traces_are_refused() -> None:

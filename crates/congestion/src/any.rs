@@ -297,7 +297,7 @@ startups! {
     RapidStart(startup::RapidStart, startup::RapidStartConfig) {
         name: "rapid-start",
         provenance: STANDARD,
-        source: "draft-kazuho-ccwg-rapid-start-02 (Oku 2026)",
+        source: "draft-kazuho-ccwg-rapid-start-02 (Oku, 16 March 2026)",
         summary: "triples the window each round while the RTT shows no queue, and corrects the \
                   overshoot at the first loss",
         only_watches: false,
@@ -306,7 +306,7 @@ startups! {
     Search(startup::Search, startup::SearchConfig) {
         name: "search",
         provenance: "from the thesis (Kachooei 2024), drafts and published code",
-        source: "Kachooei 2024; draft-chung-ccwg-search",
+        source: "Kachooei 2024; draft-chung-ccwg-search-00 (June 2024) to -09 (17 March 2026)",
         summary: "slow start that exits when delivery falls behind what was sent one RTT earlier",
         only_watches: true,
     }
@@ -322,7 +322,7 @@ startups! {
     Stateful(startup::Stateful, startup::StatefulConfig) {
         name: "stateful",
         provenance: "from published code (S-CUBIC 1.0)",
-        source: "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp",
+        source: "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp-00 (May 2026)",
         summary: "starts from the bandwidth and RTT saved by an earlier connection over the path",
         only_watches: false,
     }
@@ -458,7 +458,7 @@ monoliths! {
     Bbr3(monolithic::Bbr3, monolithic::Bbr3Config) {
         name: "bbr3",
         provenance: STANDARD,
-        source: "draft-ietf-ccwg-bbr",
+        source: "draft-ietf-ccwg-bbr after -06 (text of 3 August 2026)",
         summary: "BBRv3: like BBRv1, but loss above 2 % bounds inflight (inflight_longterm)",
     }
 
@@ -473,7 +473,7 @@ monoliths! {
     C4(monolithic::C4, monolithic::C4Config) {
         name: "c4",
         provenance: STANDARD,
-        source: "draft-huitema-ccwg-c4-spec",
+        source: "draft-huitema-ccwg-c4-spec-04 (July 2026)",
         summary: "Christian's Congestion Control Code: paces at the largest measured rate, and \
                   allows for the largest RTT without a queue",
     }

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::limits::{MAX_STEPS, MIN_LAP};
 use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET};
 use crate::quantity::{self, Buffer};
-use crate::tables::{DELAY, STEP, TRACE};
+use crate::tables::{DELAY, DELAY_STEP, STEP, TRACE};
 use crate::trace_file;
 
 /// Default length of a line in a trace of delays (LeoReplayer's format).
@@ -35,7 +35,7 @@ pub(crate) enum Delay {
     Constant(Duration),
     /// Half of a round trip that includes what access-network models add while idle.
     Half(Duration),
-    /// A trace: its smallest value, and the additions to it.
+    /// A trace or steps: the smallest value, and the additions to it.
     Recorded(Duration, JitterConfig),
 }
 
@@ -127,13 +127,15 @@ impl LinkSpec {
         Ok(())
     }
 
-    /// Prepares for the layers of another file: a trace of delays contains all variation.
+    /// Prepares for the layers of another file: a delay that varies contains all variation.
     pub(crate) fn open(&mut self, tables: &[Option<&Table<'_>>]) {
-        let is_recorded = |table: &&Table<'_>| {
+        let varies = |table: &&Table<'_>| {
             let delay = table.get("delay");
-            delay.is_some_and(|item| item.as_table(&DELAY).is_some())
+            delay.is_some_and(|item| {
+                item.as_table(&DELAY).is_some() || item.as_tables(&DELAY_STEP, MAX_STEPS).is_some()
+            })
         };
-        if tables.iter().flatten().any(is_recorded) {
+        if tables.iter().flatten().any(varies) {
             self.config.jitter = None;
         }
     }
@@ -145,11 +147,14 @@ impl LinkSpec {
     }
 }
 
-/// `delay`, one way: a time, or a trace and the length of its lines.
+/// `delay`, one way: a time, steps, or a trace and the length of its lines.
 pub(crate) fn delay(table: &Table<'_>, folder: &Path) -> Result<Option<Delay>, Error> {
     let Some(item) = table.get("delay") else {
         return Ok(None);
     };
+    if let Some(tables) = item.as_tables(&DELAY_STEP, MAX_STEPS) {
+        return delay_steps(&item, &tables?).map(Some);
+    }
     let Some(table) = item.as_table(&DELAY) else {
         return Ok(table.read("delay")?.map(Delay::Constant));
     };
@@ -160,6 +165,41 @@ pub(crate) fn delay(table: &Table<'_>, folder: &Path) -> Result<Option<Delay>, E
         &delays,
         table.or("slot", DELAY_SLOT)?,
     )))
+}
+
+/// Steps of a delay as slots of equal length, each as long as the greatest common divisor.
+fn delay_steps(item: &Item<'_>, tables: &[Table<'_>]) -> Result<Delay, Error> {
+    let step = |table: &Table<'_>| Ok((table.needed("for")?, table.needed("delay")?));
+    let steps: Vec<(Duration, Duration)> = tables.iter().map(step).collect::<Result<_, Error>>()?;
+    let slot = steps
+        .iter()
+        .fold(0, |slot, step| gcd(slot, step.0.as_nanos()));
+    let slots: u64 = steps
+        .iter()
+        .map(|step| step.0.as_nanos() / slot.max(1))
+        .sum();
+    if slots == 0 {
+        return Err(item.refuse("at least one step is needed"));
+    }
+    if slots > u64::from(MAX_STEPS) {
+        return Err(item.refuse(format!(
+            "the steps are {slots} times as long as their greatest common divisor, and the limit is \
+             {MAX_STEPS}: choose rounder lengths"
+        )));
+    }
+    let delays: Vec<Duration> = steps
+        .iter()
+        .flat_map(|&(span, delay)| (0..span.as_nanos() / slot).map(move |_| delay))
+        .collect();
+    Ok(Delay::recorded(&delays, Duration::from_nanos(slot)))
+}
+
+/// The greatest common divisor (Euclid, Elements, book VII, proposition 2).
+const fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// The name of a file, looked up from `folder`.
@@ -363,7 +403,7 @@ pub(crate) fn finish(
     match spec.delay {
         Some(Delay::Recorded(..)) if config.jitter.is_some() => {
             return Err(format!(
-                "has a trace of {name} delays and {name} jitter; the trace holds all variation: keep one"
+                "has {name} delays that vary and {name} jitter; such delays hold all variation: keep one"
             ));
         }
         Some(Delay::Recorded(least, additions)) => {

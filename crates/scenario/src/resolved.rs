@@ -375,18 +375,30 @@ struct Jitter<'a>(&'a JitterConfig);
 
 impl Serialize for Jitter<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, period, slots) = match &self.0.distribution {
+        let (kind, period, additions) = match &self.0.distribution {
             JitterDistribution::Uniform => ("uniform", None, None),
             JitterDistribution::Exponential => ("exponential", None, None),
             JitterDistribution::Sine { period } => ("sine", Some(millis(*period)), None),
-            JitterDistribution::Recorded { additions } => ("recorded", None, Some(additions.len())),
+            JitterDistribution::Recorded { additions } => ("recorded", None, Some(additions)),
         };
+        let steps = additions.and_then(|additions| {
+            let same = additions.chunk_by(|a, b| a == b);
+            let step = |run: &[Duration]| {
+                (
+                    (self.0.slot * run.len() as u64).as_secs_f64(),
+                    millis(run[0]),
+                )
+            };
+            let steps: Vec<(f64, f64)> = same.take(MAX_LISTED + 1).map(step).collect();
+            (steps.len() <= MAX_LISTED).then_some(steps)
+        });
         map!(serializer,
             "distribution": kind,
             "amount_ms": millis(self.0.amount),
             "period_ms": period,
             "slot_ms": millis(self.0.slot),
-            "slots": slots,
+            "slots": additions.map(|additions| additions.len()),
+            "steps_s_ms": steps,
         )
     }
 }

@@ -19,6 +19,7 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::STEP,
         &tables::TRACE,
         &tables::DELAY,
+        &tables::DELAY_STEP,
         GilbertElliott::TABLE,
         JitterKeys::TABLE,
         ReorderingConfig::TABLE,

@@ -159,6 +159,24 @@ fn rates_and_delays_from_files() {
     assert_eq!(path.base_rtt, Duration::from_millis(50));
     assert_eq!((path.forward.overhead, path.reverse.overhead), (0, 38));
     assert_eq!(path.forward.jitter, path.reverse.jitter);
+    // Steps are a trace in the file itself; their slot is the greatest common divisor.
+    let steps = "[{ for = '20 ms', delay = '30 ms' }, { for = '20 ms', delay = '25 ms' }, \
+                 { for = '20 ms', delay = '40 ms' }]";
+    let read = |delay: &str| traces.path(&format!("preset = 'leo-reduced'\ndelay = {delay}"));
+    let trace = read("{ trace = 'delays', slot = '20 ms' }").unwrap();
+    assert_eq!(read(steps).unwrap(), trace);
+    let steps = "[{ for = '8 s', delay = '25 ms' }, { for = '12 s', delay = '50 ms' }]";
+    let path = read(steps).unwrap();
+    assert_eq!(path.base_rtt, Duration::from_millis(50));
+    let jitter = path.forward.jitter.unwrap();
+    assert_eq!(jitter.slot, Duration::from_secs(4));
+    let more = |jitter: JitterDistribution| match jitter {
+        JitterDistribution::Recorded { additions } => additions.to_vec(),
+        _ => Vec::new(),
+    };
+    let (none, some) = (Duration::ZERO, Duration::from_millis(25));
+    assert_eq!(more(jitter.distribution), [none, none, some, some, some]);
+
     let path = traces.path("rate = '1 Mbit/s'\ndelay = '7 ms'").unwrap();
     assert_eq!(path.base_rtt, Duration::from_millis(14));
     assert_eq!(path.forward.jitter, None);
@@ -227,8 +245,22 @@ fn rates_and_delays_from_files() {
         ),
         (
             "rate = '1 Mbit/s'\ndelay = { trace = 'delays' }\njitter = '1 ms'",
-            "t.toml:1:2: [path] has a trace of forward \
-          delays and forward jitter; the trace holds all variation: keep one",
+            "t.toml:1:2: [path] has forward delays that vary and forward jitter; such delays hold \
+             all variation: keep one",
+        ),
+        (
+            "rate = '1 Mbit/s'\ndelay = []",
+            "t.toml:3:1: delay = [...]: at least one step is needed",
+        ),
+        (
+            "rate = '1 Mbit/s'\ndelay = [{ for = '8 s', delay = '1 ms' }, { for = '1 s' }]",
+            "t.toml:3:43: a step of the delay needs delay, such as delay = \"25 ms\"",
+        ),
+        (
+            "rate = '1 Mbit/s'\ndelay = [{ for = '8 s', delay = '1 ms' }, { for = '20 us', delay = \
+             '2 ms' }, { for = '10 us', delay = '2 ms' }]",
+            "t.toml:3:1: delay = [...]: the steps are 800003 times as long as their greatest common \
+             divisor, and the limit is 100000: choose rounder lengths",
         ),
         (
             "rate = '1 Mbit/s'\ndelay = { trace = 'nothing' }",

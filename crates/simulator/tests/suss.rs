@@ -89,3 +89,19 @@ fn red_segments_are_paced_at_the_rate_of_the_rule() {
         );
     }
 }
+
+/// `cubictcp_init` of the authors' patch leaves SUSS off for a socket that is paced.
+#[test]
+fn a_paced_sender_has_hystart_alone() {
+    let run = |name, pacing| {
+        let mut flow = Flow::new(algorithm(name));
+        flow.size = Some(Bytes::new(20_000_000));
+        flow.pacing = pacing;
+        let mut output = run_traced(&wired(50, 100, 413), flow);
+        let trace = output.traces.take().expect("traced").flows.swap_remove(0);
+        (trace.time_s, trace.cwnd_bytes)
+    };
+    let suss = "cubic+suss:override_window=true";
+    assert_eq!(run(suss, true), run("cubic+hystart", true));
+    assert_ne!(run(suss, false), run("cubic+hystart", false));
+}

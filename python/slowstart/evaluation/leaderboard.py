@@ -21,7 +21,8 @@ runs). Fractions have Wilson's interval. A dash: no transfer has such a value, b
 false exit.{partial}
 An ideal exit is that of the start-up `oracle` with the same avoidance; see \
 [What a slow-start exit costs](../concepts/exit-cost.md). The reference of a monolithic congestion \
-control is `cubic+oracle`.
+control is `cubic+oracle`, which is that of column A for all. So column B does not compare \
+congestion avoidances: it says what the same start-up costs before each of them.
 The paths: {paths}.
 An exit is early if the bottleneck was not yet busy for a base RTT. Where the rate of the path \
 varies, the ideal exit is often early, too.{scenarios}
@@ -37,16 +38,23 @@ compared with.\
 """
 # The number of the row by which the table is sorted.
 _SORTED_BY = 1
+# Versions whose numbers differ from those of the default, by start-up.
+_VERSIONS = {"search": (":version=4.0",)}
 
 
 def entrants() -> dict[str, dict[str, Any]]:
-    """The algorithms: each start-up with CUBIC, and each monolithic congestion control."""
+    """The algorithms, by name.
+
+    Each start-up with CUBIC, each congestion avoidance with its own start-up, and each monolithic
+    congestion control.
+    """
     found: dict[str, dict[str, Any]] = {}
     for entry in algorithms():
         each: dict[str, Any] = {**entry}
         if each["kind"] == "start-up":
-            found[f"cubic+{each['name']}"] = each
-        elif each["kind"] == "congestion control":
+            for version in ("", *_VERSIONS.get(each["name"], ())):
+                found[f"cubic+{each['name']}{version}"] = each
+        elif each["kind"] in ("avoidance", "congestion control") and each["name"] != "cubic":
             found[each["name"]] = each
     return {name: found[given] for given, name in canonical(found).items()}
 
@@ -88,6 +96,7 @@ def document(table: Table, reader: Reader, command: str, *, quick: bool) -> dict
         "algorithms": [
             {
                 "algorithm": name,
+                "source": entry["source"],
                 "provenance": entry["provenance"],
                 "values": [
                     None if value is None
@@ -107,8 +116,9 @@ def markdown(table: Table, reader: Reader, command: str, *, quick: bool) -> str:
     lines = [
         "# Leaderboard of start-ups",
         "",
-        "All start-ups of slowstart with CUBIC, and the monolithic congestion controls, over the",
-        "same paths and seeds. This page is written by a command; do not edit it:",
+        "All start-ups of slowstart with CUBIC, the congestion avoidances with their own start-up,",
+        "and the monolithic congestion controls, over the same paths and seeds. This page is",
+        "written by a command; do not edit it:",
         "",
         "```",
         command,
@@ -138,7 +148,8 @@ def markdown(table: Table, reader: Reader, command: str, *, quick: bool) -> str:
             small = words.interval(value, row)
             cells.append(words.shown(value, row) + (f"<br><sub>{small}</sub>" if small else ""))
         mark = _mark(entry["name"])
-        lines.append(f"| `{name}`{mark} | {' | '.join(cells)} | {entry['provenance']} |")
+        source = f"{entry['source']}<br><sub>{entry['provenance']}</sub>"
+        lines.append(f"| `{name}`{mark} | {' | '.join(cells)} | {source} |")
     lines += ["", *_notes(table, heads, partial, quick=quick)]
     return "\n".join(lines) + "\n"
 

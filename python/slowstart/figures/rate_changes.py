@@ -1,4 +1,4 @@
-"""The figure of a path whose rate changes: rates, and what rises cost each algorithm."""
+"""The figure of a path whose rate or RTT changes: rates, and what rises cost each algorithm."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # What is shown before the first change.
 _BEFORE_S = 1.0
+_WHEN = ("before", "after")
 
 
 def rate_changes(
@@ -32,24 +33,30 @@ def rate_changes(
     base_rtt_s: float,
     names: Sequence[str],
 ) -> Figure:
-    """What the bottleneck carries over time, and for each rise of the rate the time lost.
+    """What the bottleneck carries over time, and for each rise of its BDP the time lost.
 
     Args:
         links: What the bottleneck carried in one run, by the name of the flows: times, and bytes.
         changes: What :func:`slowstart.capacity_changes.rate_changes` returns, for all names.
-        capacity: Times at which the bottleneck has a new rate, and these (Mbit/s).
+        capacity: Times at which the path has a new rate or RTT, and the rates (Mbit/s).
         base_rtt_s: Half a bin of the rate that is drawn.
         names: All names in the result.
     """
     styles = colors.styles(names)
-    rises = changes.filter(pl.col("after_bps") > pl.col("before_bps"))
+    before, after = (pl.col(f"{when}_bps") * pl.col(f"{when}_rtt_ms") for when in _WHEN)
+    rises = changes.filter(after > before)
+    new_rtts = changes.filter(pl.col("after_rtt_ms") != pl.col("before_rtt_ms"))
     with styled():
         figure = new_figure(9.2, 3.2 + 0.22 * len(links))
         left, right = figure.subplots(1, 2, width_ratios=(2.0, 1.0))
         _rates(left, links, capacity, max(2 * base_rtt_s, 0.05), names)
+        for at, rtt in sorted(set(new_rtts.select("change_s", "after_rtt_ms").iter_rows())):
+            left.axvline(at, color=colors.GREY, linewidth=0.8, linestyle=":")
+            left.annotate(f"RTT {rtt:g} ms", (at, 0), (3, 3), textcoords="offset points",
+                          fontsize="small", color=colors.GREY)  # fmt: skip
         _lost(right, rises, list(links), styles)
         legend(figure, left.get_legend_handles_labels()[0])
-        return finish(figure, "Use of the capacity after the bottleneck's rate changes")
+        return finish(figure, "Use of the capacity after the path changes")
 
 
 def _rates(
@@ -79,7 +86,7 @@ def _rates(
 def _lost(
     axes: Axes, rises: pl.DataFrame, names: Sequence[str], styles: Mapping[str, colors.Style]
 ) -> None:
-    """The time that each name loses at rises of the rate: a point for each run and rise."""
+    """The time that each name loses at rises of the BDP: a point for each run and rise."""
     for place, name in enumerate(reversed(names)):
         mine = rises.filter(pl.col("name") == name)
         for used, marker in ((True, "o"), (False, "x")):
@@ -88,6 +95,6 @@ def _lost(
     axes.set_yticks(range(len(names)), list(reversed(names)))
     axes.set_ylim(-0.5, len(names) - 0.5)
     axes.set_xlim(left=0)
-    axes.set_xlabel("time lost at a rise (s)")
+    axes.set_xlabel("time lost at a rise of the BDP (s)")
     if rises["used_s"].null_count():
         axes.set_title("x: 90 % was not reached", fontsize="small")

@@ -220,7 +220,7 @@ def _rate_changes(saved: Saved) -> Drawn:
         end = float(flow_traces["time_s"].max() or 0)  # type: ignore[arg-type]
         found = steps(path, end)
         if not found:
-            raise InputError(f"the rate of the path {name} does not change in {end:.3g} s")
+            raise InputError(f"the path {name} does not change in {end:.3g} s")
         series, found_in = {}, []
         for scenario in saved.scenarios:
             called = list(dict.fromkeys(flow["name"] for flow in scenario["flows"]))

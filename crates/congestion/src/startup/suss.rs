@@ -17,7 +17,11 @@
 //! developers 2025.
 //!
 //! Assumes Linux's ACK processing and an unpaced sender: if the sender paces, SUSS is off and only
-//! HyStart remains.
+//! HyStart remains. The authors' code does the same: `cubictcp_init` lets SUSS begin only if the
+//! socket is not paced when the connection is established, and nothing lets it begin later
+//! (SUSSdeveloper/SUSS, commit dc2a493d of February 2025, `tcp_cubic.c` for Linux 5.19.10 and 6.8).
+//! So it is HyStart over a QUIC stack that paces. The section "Under pacing" of
+//! `docs/concepts/suss-evaluation.md` says what sch_fq changes.
 //!
 //! # Deviations
 //! - The talk (`form=talk`) and the code (`form=code`, the default) differ in the first test. The

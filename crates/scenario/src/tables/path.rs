@@ -25,7 +25,11 @@ const SERVICE: Kind = Kind::Any(&[
     Kind::Tables(&STEP, MAX_STEPS),
 ]);
 const RECORDED: Kind = Kind::Any(&[FILE, Kind::Table(&TRACE)]);
-const PROPAGATION: Kind = Kind::Any(&[Kind::DELAY, Kind::Table(&DELAY)]);
+const PROPAGATION: Kind = Kind::Any(&[
+    Kind::DELAY,
+    Kind::Table(&DELAY),
+    Kind::Tables(&DELAY_STEP, MAX_STEPS),
+]);
 const DISCIPLINE: Kind = Kind::Choice(Discipline::KINDS);
 const SUPPORT: Kind = Kind::Choice(RouterSupport::KINDS);
 const RADIO: Kind = Kind::Any(&[
@@ -77,7 +81,7 @@ const PATH_FIRST: &[Key] = keys! {
     "rtt": Kind::DELAY, or "needed, or delay",
         "Base round-trip time, half of it in each direction." everywhere;
     "delay": PROPAGATION, or "",
-        "One-way propagation delay of each direction: a time or a recorded delay, which takes no \
+        "One-way propagation delay of each direction: a time, or a delay that varies and takes no \
          jitter beside it." everywhere;
     "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the bottleneck." everywhere;
 };
@@ -122,7 +126,7 @@ const DIRECTION_FIRST: &[Key] = keys! {
         "Rate: fixed, varying or a model of an access network (tables), steps that repeat \
          (array), or \"unlimited\" in the reverse direction.";
     "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
-    "delay": PROPAGATION, or "", "One-way propagation delay: a time or a recorded delay.";
+    "delay": PROPAGATION, or "", "One-way propagation delay: a time, steps that repeat (array) or a recorded delay.";
     "buffer": Kind::Buffer, or "1000 packets in reverse", "Buffer in front of the link.";
 };
 
@@ -134,7 +138,7 @@ const ROUTER_FIRST: &[Key] = keys! {
     "rate": SERVICE, sometimes "100 Mbit/s" "needed, or trace",
         "Rate, no slower than the bottleneck.";
     "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
-    "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time or a recorded delay.";
+    "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time, steps that repeat (array) or a recorded delay.";
     "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the link.";
 };
 
@@ -181,7 +185,7 @@ const LINK_FIRST: &[Key] = keys! {
         "Rate: fixed, varying or a model of an access network (tables), or steps that repeat \
          (array).";
     "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
-    "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time or a recorded delay.";
+    "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time, steps that repeat (array) or a recorded delay.";
     "buffer": Kind::Buffer, is "1 bdp",
         "Buffer in front of the link; a bdp is its own rate times the base RTT of the path.";
 };
@@ -245,4 +249,10 @@ table! { DELAY = "delay-trace", "a trace of delays",
      last line." {
     "trace": FILE, needed "starlink-leocc.delay", "File name, relative to this file.";
     "slot": SLOT, is "10 ms", "Time for which each line holds.";
+}}
+
+table! { DELAY_STEP = "delay-step", "a step of the delay",
+    "One step of a one-way delay; after the last step comes the first." {
+    "for": SLOT, needed "8 s", "How long the step lasts.";
+    "delay": Kind::DELAY, needed "25 ms", "Delay of packets that leave the link in this step.";
 }}
