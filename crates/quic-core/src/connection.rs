@@ -69,6 +69,7 @@ pub struct Core {
     /// It counts losses in `Ack::newly_lost`, and records of packets contain them.
     attributes_losses: bool,
     watches_losses: bool,
+    is_paced: bool,
     phase: Phase,
     /// A reduction began then: losses of what was sent until then belong to it.
     reduced_at: Option<Instant>,
@@ -110,6 +111,7 @@ impl Core {
             watches_losses: control.watches_losses(),
             control,
             datagram,
+            is_paced: capabilities.paces,
             phase: Phase::Open,
             reduced_at: None,
             is_established: false,
@@ -230,7 +232,7 @@ impl Core {
             cwnd_limited: !app_limited,
             app_limited,
             phase: self.phase,
-            paced: true,
+            paced: self.is_paced,
             pacing_rate: pacing_rate.unwrap_or(Rate::MAX),
         };
         if app_limited {

@@ -362,6 +362,7 @@ impl Startup for Suss {
     fn needs(&self) -> Needs {
         Needs {
             pacing_rate: true,
+            unpaced: true,
             ..Needs::PACING
         }
     }
