@@ -14,7 +14,6 @@
  * - A reduction is undone when each packet whose loss belongs to it has arrived.
  * - Where the algorithm sets no pace, picoquic paces at 1.25 windows per round trip in slow start and
  *   at one afterwards, as it does for its own controllers.
- * - With SUSS, which does nothing in a paced slow start, slow start is unpaced but for what SUSS paces.
  * - The window of an earlier connection, which picoquic passes on with a ticket, is not used. */
 
 #include <stdlib.h>
@@ -26,8 +25,6 @@
 #define NANOSECONDS 1000
 /* Any number that picoquic does not use; its logs contain it. */
 #define ALGORITHM_NUMBER 83
-/* Bytes per second at which no packet waits. */
-#define UNPACED 1e10
 
 /* A packet whose fate is not known. */
 struct packet {
@@ -38,8 +35,6 @@ struct packet {
 struct state {
     struct slowstart_controller *controller;
     uint64_t datagram;
-    /* The algorithm needs an unpaced slow start. */
-    int is_unpaced;
     /* The queue that the packets are from, and the lowest number not yet seen there. */
     const picoquic_packet_context_t *queue;
     uint64_t next;
@@ -59,9 +54,8 @@ static uint64_t seed_of(picoquic_cnx_t *cnx) {
     return picoquic_val64_connection_id(cnx->initial_cnxid);
 }
 
-/* A controller, of a transport that paces or, where the algorithm needs that, of one that does not. */
 static struct slowstart_controller *begin(const char *algorithm, uint64_t now, uint64_t datagram,
-                                          uint64_t seed, int *is_unpaced, char *error, size_t room) {
+                                          uint64_t seed, char *error, size_t room) {
     struct slowstart_options options = {
         .version = SLOWSTART_VERSION,
         .sets_pace = 1,
@@ -72,11 +66,7 @@ static struct slowstart_controller *begin(const char *algorithm, uint64_t now, u
         .datagram = datagram,
         .seed = seed,
     };
-    struct slowstart_controller *controller = slowstart_new(&options, error, room);
-
-    *is_unpaced = controller == NULL;
-    options.unpaced = 1;
-    return controller ? controller : slowstart_new(&options, error, room);
+    return slowstart_new(&options, error, room);
 }
 
 /* The window, and the pace where the algorithm sets one. */
@@ -88,9 +78,7 @@ static void decide(const struct state *state, picoquic_path_t *path) {
     path->is_cc_data_updated = 1;
     if (!in_slow_start)
         path->is_ssthresh_initialized = 1;
-    if (pace == SLOWSTART_UNKNOWN && state->is_unpaced && in_slow_start) {
-        picoquic_update_pacing_rate(path, UNPACED, path->cwin);
-    } else if (pace == SLOWSTART_UNKNOWN) {
+    if (pace == SLOWSTART_UNKNOWN) {
         picoquic_update_pacing_data(path, in_slow_start);
     } else {
         /* Bursts of one millisecond, and of two datagrams at least. */
@@ -108,8 +96,7 @@ static void start(picoquic_path_t *path, const char *algorithm, uint64_t now) {
     if (!state)
         return;
     state->datagram = path->send_mtu;
-    state->controller = begin(algorithm, now, state->datagram, seed_of(path->cnx),
-                              &state->is_unpaced, NULL, 0);
+    state->controller = begin(algorithm, now, state->datagram, seed_of(path->cnx), NULL, 0);
     if (!state->controller) {
         free(state);
         return;
@@ -345,13 +332,11 @@ static void observe(picoquic_path_t *path, uint64_t *phase, uint64_t *parameter)
 
 TABLE(slowstart_picoquic_search, "slowstart-search", "cubic+search");
 TABLE(slowstart_picoquic_hystart_pp, "slowstart-hystart++", "cubic+hystart++");
-TABLE(slowstart_picoquic_suss, "slowstart-suss", "cubic+suss");
 TABLE(slowstart_picoquic, "slowstart", option ? option : "cubic+search");
 
 int slowstart_picoquic_check(const char *algorithm, char *error, size_t room) {
-    int is_unpaced;
     struct slowstart_controller *controller =
-        begin(algorithm, 0, PICOQUIC_INITIAL_MTU_IPV4, 0, &is_unpaced, error, room);
+        begin(algorithm, 0, PICOQUIC_INITIAL_MTU_IPV4, 0, error, room);
 
     slowstart_free(controller);
     return controller != NULL;

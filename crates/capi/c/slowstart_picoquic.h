@@ -27,10 +27,9 @@
 extern "C" {
 #endif
 
-/* cubic+search, cubic+hystart++ and cubic+suss. */
+/* cubic+search and cubic+hystart++. */
 extern const picoquic_congestion_algorithm_t slowstart_picoquic_search;
 extern const picoquic_congestion_algorithm_t slowstart_picoquic_hystart_pp;
-extern const picoquic_congestion_algorithm_t slowstart_picoquic_suss;
 
 /* The algorithm that picoquic's option string names; cubic+search without one. A name that
  * slowstart_picoquic_check refuses leaves a connection at picoquic's initial window. */
