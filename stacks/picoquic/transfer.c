@@ -10,43 +10,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "picoquic_internal.h"
 #include "slowstart_picoquic.h"
 
-/* Bytes of Ethernet, IPv4 and UDP that a packet has besides its payload. */
-#define HEADERS (14 + 20 + 8)
-#define ROOM 65536
+#include "../link.h"
 
-struct datagram {
-    uint64_t arrives;
-    size_t length;
-    uint8_t bytes[PICOQUIC_MAX_PACKET_SIZE];
-};
-
-/* A queue, a rate in bits per microsecond (0: no limit), and a delay. */
-struct link {
-    double rate, free;
-    uint64_t delay, buffer, dropped, carried;
-    size_t first, count;
-    struct datagram *in_transit;
-    double *departures;
-};
-
-static uint64_t now, left, received, finished;
-
-/* In the place of OpenSSL's: equal arguments give equal connection identifiers, keys of tickets and
- * transport parameters, some of which have a random length. Not for a program that talks to others. */
-int RAND_bytes(unsigned char *bytes, int count) {
-    static uint64_t state = 1;
-    for (int i = 0; i < count; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        bytes[i] = (unsigned char)(state >> 56);
-    }
-    return 1;
-}
+static uint64_t left, received, finished;
 
 static int on_client(picoquic_cnx_t *cnx, uint64_t stream, uint8_t *bytes, size_t length,
                      picoquic_call_back_event_t event, void *context, void *stream_context) {
@@ -72,32 +43,6 @@ static int on_server(picoquic_cnx_t *cnx, uint64_t stream, uint8_t *bytes, size_
     return 0;
 }
 
-static void submit(struct link *link, const uint8_t *bytes, size_t length) {
-    double start = link->free > (double)now ? link->free : (double)now;
-    uint64_t waiting = 0;
-
-    for (size_t i = link->count; i > 0; i--) {
-        if (link->departures[(link->first + i - 1) % ROOM] <= (double)now)
-            break;
-        waiting++;
-    }
-    if (link->rate > 0 && waiting > link->buffer) {
-        link->dropped++;
-        return;
-    }
-    if (link->rate > 0)
-        link->free = start + (double)(length + HEADERS) * 8 / link->rate;
-    else
-        link->free = start;
-    size_t at = (link->first + link->count++) % ROOM;
-    struct datagram *datagram = &link->in_transit[at];
-    link->departures[at] = link->free;
-    datagram->arrives = (uint64_t)link->free + link->delay;
-    datagram->length = length;
-    memcpy(datagram->bytes, bytes, length);
-    link->carried++;
-}
-
 static void prepare(picoquic_quic_t *quic, struct link *link) {
     for (;;) {
         uint8_t bytes[PICOQUIC_MAX_PACKET_SIZE];
@@ -116,20 +61,10 @@ static void prepare(picoquic_quic_t *quic, struct link *link) {
 
 static void deliver(struct link *link, picoquic_quic_t *quic, struct sockaddr_in *from,
                     struct sockaddr_in *to) {
-    while (link->count && link->in_transit[link->first].arrives <= now) {
-        struct datagram *datagram = &link->in_transit[link->first];
+    struct datagram *datagram;
+    while ((datagram = arrived(link)))
         picoquic_incoming_packet(quic, datagram->bytes, datagram->length, (struct sockaddr *)from,
                                  (struct sockaddr *)to, 0, 0, now);
-        link->first = (link->first + 1) % ROOM;
-        link->count--;
-    }
-}
-
-static void allocate(struct link *link) {
-    link->in_transit = calloc(ROOM, sizeof *link->in_transit);
-    link->departures = calloc(ROOM, sizeof *link->departures);
-    if (!link->in_transit || !link->departures)
-        exit(1);
 }
 
 int main(int count, char **words) {
@@ -141,11 +76,8 @@ int main(int count, char **words) {
     char certificate[1024], key[1024], error[256];
     snprintf(certificate, sizeof certificate, "%s/certs/cert.pem", words[1]);
     snprintf(key, sizeof key, "%s/certs/key.pem", words[1]);
-    uint64_t delay = (uint64_t)(atof(words[4]) * 500);
-    struct link there = {.rate = atof(words[3]), .delay = delay, .buffer = strtoull(words[5], 0, 10)};
-    struct link back = {.delay = delay};
-    allocate(&there);
-    allocate(&back);
+    struct link there = open_link(atof(words[3]), atof(words[4]), strtoull(words[5], 0, 10));
+    struct link back = open_link(0, atof(words[4]), 0);
     left = strtoull(words[6], 0, 10);
     uint64_t size = left;
 
@@ -205,10 +137,8 @@ int main(int count, char **words) {
         uint64_t other = picoquic_get_next_wake_time(server, now);
         if (other < next)
             next = other;
-        if (there.count && there.in_transit[there.first].arrives < next)
-            next = there.in_transit[there.first].arrives;
-        if (back.count && back.in_transit[back.first].arrives < next)
-            next = back.in_transit[back.first].arrives;
+        next = earlier(next, &there);
+        next = earlier(next, &back);
         now = next > now ? next : now + 1;
     }
     const char *reason = exited == UINT64_MAX ? "none" : "stack";
@@ -227,6 +157,6 @@ int main(int count, char **words) {
     int is_whole = received == size;
     picoquic_free(client);
     picoquic_free(server);
-    free(there.in_transit), free(there.departures), free(back.in_transit), free(back.departures);
+    close_link(&there), close_link(&back);
     return is_whole ? 0 : 1;
 }
