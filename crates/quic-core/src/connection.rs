@@ -71,7 +71,8 @@ pub struct Core {
     watches_losses: bool,
     is_paced: bool,
     phase: Phase,
-    /// A reduction began then: losses of what was sent until then belong to it.
+    /// A reduction began then: losses of what was sent until then belong to it, also those that are
+    /// found after it has ended (RFC 9002, appendix B.6).
     reduced_at: Option<Instant>,
     is_established: bool,
     now: Instant,
@@ -352,7 +353,6 @@ impl Core {
     }
 
     fn leave_reduction(&mut self) {
-        self.reduced_at = None;
         if self.phase.is_reducing() {
             self.control.on_recovery_exit(self.now);
         }

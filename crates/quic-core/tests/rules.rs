@@ -183,10 +183,16 @@ fn what_a_stack_cannot_do_is_refused_with_one_sentence() {
         send_times: false,
         ..paced
     };
-    assert!(unpaced.check(&"cubic+suss".parse().expect("a name")).is_ok());
+    assert!(
+        unpaced
+            .check(&"cubic+suss".parse().expect("a name"))
+            .is_ok()
+    );
     let refused = unpaced.check(&"bbr".parse().expect("a name"));
     assert_eq!(
-        refused.expect_err("it reads samples of the rate").to_string(),
+        refused
+            .expect_err("it reads samples of the rate")
+            .to_string(),
         "plain 1 does not report when an acknowledged packet left: bbr needs it"
     );
 }
@@ -217,4 +223,24 @@ fn packets_without_a_matching_time_are_forgotten() {
     // Ten seconds of records remain, of 20 seconds.
     let shown = format!("{core:?}");
     assert!(shown.matches("tx_in_flight").count() <= 101);
+}
+
+/// RFC 9002, appendix B.6: a packet that was sent before the recovery period began starts no other
+/// one, although its loss is found when a packet that was sent later is acknowledged.
+#[test]
+fn a_late_loss_of_before_the_reduction_does_not_reduce_again() {
+    let mut core = core("reno+standard");
+    send(&mut core, 0, 10);
+    acknowledge(&mut core, 100, 0, 6, 4);
+    core.on_congestion(at(100), at(0), CongestionKind::Loss, DATAGRAM);
+    let reduced = core.window().ssthresh;
+    send(&mut core, 101, 3);
+    acknowledge(&mut core, 201, 101, 1, 4);
+    core.on_congestion(at(201), at(0), CongestionKind::Loss, DATAGRAM);
+    assert_eq!(core.window().ssthresh, reduced, "one reduction");
+    core.on_congestion(at(202), at(101), CongestionKind::Loss, DATAGRAM);
+    assert!(
+        core.window().ssthresh < reduced,
+        "a loss of a later packet is another"
+    );
 }
