@@ -44,8 +44,8 @@ class Stack(NamedTuple):
         words = done.stdout.split()[1:]
         found = dict(zip(words[::2], words[1::2], strict=True))
         assert found["received"] == "20000000"
-        numbers = (int(found[key]) for key in ("window", "packets", "dropped"))
-        return Line(found["reason"], *numbers, done.stdout)
+        window, packets, dropped = (int(found[key]) for key in ("window", "packets", "dropped"))
+        return Line(found["reason"], window, packets, dropped, done.stdout)
 
 
 @pytest.fixture(scope="module", params=["picoquic", "quicly"])
@@ -55,7 +55,7 @@ def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     source = os.environ.get(variable)
     if not source:
         pytest.skip(f"{variable} names no folder with the source of {name}")
-    words = [ROOT / "stacks/transfer", name, source, tmp_path_factory.mktemp(name)]
+    words = [str(ROOT / "stacks/transfer"), name, source, str(tmp_path_factory.mktemp(name))]
     built = subprocess.run(words, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     return Stack(source, built.stdout.strip(), {"picoquic": "newreno", "quicly": "reno"}[name])
@@ -66,7 +66,7 @@ def test_equal_arguments_give_equal_lines(stack: Stack) -> None:
 
 
 def test_standard_slow_start_ends_where_the_queue_is_full(stack: Stack) -> None:
-    """One BDP of 412 packets and the buffer fit, and slow start finds a loss one round later: at twice
+    """One BDP of 412 packets and the buffer fit, and the loss is found one round later: at twice
     that. The simulated TCP leaves at 1657 segments with 413 packets of buffer."""
     for buffer in (SHALLOW, DEEP):
         line = stack.run("reno+standard", buffer)
