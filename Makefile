@@ -6,6 +6,8 @@
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
 #   make quiche                       build quiche as a worker for --stack (some minutes)
+#   make picoquic PICOQUIC=DIR        build picoquic from its source in DIR, with our start-ups in it
+#   make quicly QUICLY=DIR            the same for quicly
 #   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
@@ -131,6 +133,14 @@ test-kernel: kernel-tools begin-times
 quiche: rust-components
 	$(call packages,cmake clang libclang-dev g++ git)
 	cargo build --release --locked --manifest-path stacks/quiche/Cargo.toml
+
+# A transfer between two endpoints of a stack in C, which takes our start-ups through crates/capi.
+.PHONY: picoquic quicly
+picoquic quicly: rust-components
+	$(call packages,cmake gcc libssl-dev)
+	stacks/transfer $@ $(SOURCE)
+picoquic: SOURCE = $(PICOQUIC)
+quicly: SOURCE = $(QUICLY)
 
 freebsd:
 	PYTHON=$(PYTHON) .ci/freebsd

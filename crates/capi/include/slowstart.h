@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* The version of this interface. A change of a struct or of a meaning increases it. */
-#define SLOWSTART_VERSION 1
+#define SLOWSTART_VERSION 2
 
 /* No packet number, no threshold, no pace. */
 #define SLOWSTART_UNKNOWN UINT64_MAX
@@ -36,6 +36,9 @@ struct slowstart_options {
     uint32_t sets_pace;      /* 1: the transport sends at slowstart_pace where that is set */
     uint32_t reports_lost;   /* 1: it calls slowstart_on_lost for each lost packet */
     uint32_t reports_handshake; /* 1: it calls slowstart_on_handshake before data leaves */
+    uint32_t lacks_send_times; /* 1: `sent` of slowstart_on_acked is `now` less a sample of the RTT */
+    uint32_t unpaced;        /* 1: where no pace is set, packets leave as the window allows; 0: the
+                              * transport paces them */
     const char *algorithm;   /* such as "cubic+search" or "reno+hystart++" */
     uint64_t now;
     uint64_t datagram;       /* bytes of a full datagram */

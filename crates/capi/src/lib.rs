@@ -14,7 +14,7 @@ use quic_core::{Capabilities, CongestionKind, Core, Pacing, Setup, initial_windo
 use units::{Bytes, Duration, Instant};
 
 /// `SLOWSTART_VERSION`.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// `SLOWSTART_UNKNOWN`.
 const UNKNOWN: u64 = u64::MAX;
 
@@ -30,6 +30,8 @@ pub struct Options {
     sets_pace: u32,
     reports_lost: u32,
     reports_handshake: u32,
+    lacks_send_times: u32,
+    unpaced: u32,
     algorithm: *const c_char,
     now: u64,
     datagram: u64,
@@ -101,6 +103,8 @@ fn made(options: &Options) -> Result<Core, String> {
         } else {
             Pacing::Rate
         },
+        paces: options.unpaced == 0,
+        send_times: options.lacks_send_times == 0,
         lost_packets: options.reports_lost != 0,
         handshake: options.reports_handshake != 0,
     };

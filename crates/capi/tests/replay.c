@@ -7,7 +7,7 @@
 #include "slowstart.h"
 
 int main(int count, char **words) {
-    struct slowstart_options options = {SLOWSTART_VERSION, 1, 1, 1, NULL, 0, 0, 0, 1};
+    struct slowstart_options options = {SLOWSTART_VERSION, 1, 1, 1, 0, 0, NULL, 0, 0, 0, 1};
     char error[256];
     if (count != 4)
         return 2;

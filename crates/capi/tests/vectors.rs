@@ -193,6 +193,8 @@ fn a_program_in_c_decides_as_the_core() {
         let capabilities = Capabilities {
             stack: "the transport",
             pacing: Pacing::Rate,
+            paces: true,
+            send_times: true,
             lost_packets: true,
             handshake: true,
         };

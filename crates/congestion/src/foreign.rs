@@ -442,6 +442,7 @@ impl CongestionControl for ForeignControl {
             handshake_rtt: false,
             memory: false,
             draws: false,
+            unpaced: false,
             ..Needs::ALL
         }
     }

@@ -23,6 +23,11 @@ pub struct Capabilities {
     pub stack: &'static str,
     /// What a controller sets of the pace.
     pub pacing: Pacing,
+    /// Whether it paces where the controller sets no pace, as RFC 9002, section 7.7 recommends.
+    pub paces: bool,
+    /// Whether it reports with each acknowledged packet when that packet left, not only a sample of
+    /// the round-trip time.
+    pub send_times: bool,
     /// Whether it reports each lost packet.
     pub lost_packets: bool,
     /// Whether it reports the end of the handshake, and its round-trip time, before data leaves.
@@ -62,6 +67,10 @@ impl Capabilities {
             Some("retransmits only what it declared lost")
         } else if needs.pacing && matches!(self.pacing, Pacing::Fixed) {
             Some("lets no controller set the pace")
+        } else if needs.unpaced && self.paces {
+            Some("sends nothing unpaced")
+        } else if needs.rate_samples && !self.send_times {
+            Some("does not report when an acknowledged packet left")
         } else if needs.handshake_rtt && !self.handshake {
             Some("does not report the round-trip time of the handshake before data leaves")
         } else if needs.memory {

@@ -69,8 +69,10 @@ pub struct Core {
     /// It counts losses in `Ack::newly_lost`, and records of packets contain them.
     attributes_losses: bool,
     watches_losses: bool,
+    is_paced: bool,
     phase: Phase,
-    /// A reduction began then: losses of what was sent until then belong to it.
+    /// A reduction began then: losses of what was sent until then belong to it, also those that are
+    /// found after it has ended (RFC 9002, appendix B.6).
     reduced_at: Option<Instant>,
     is_established: bool,
     now: Instant,
@@ -110,6 +112,7 @@ impl Core {
             watches_losses: control.watches_losses(),
             control,
             datagram,
+            is_paced: capabilities.paces,
             phase: Phase::Open,
             reduced_at: None,
             is_established: false,
@@ -230,7 +233,7 @@ impl Core {
             cwnd_limited: !app_limited,
             app_limited,
             phase: self.phase,
-            paced: true,
+            paced: self.is_paced,
             pacing_rate: pacing_rate.unwrap_or(Rate::MAX),
         };
         if app_limited {
@@ -350,7 +353,6 @@ impl Core {
     }
 
     fn leave_reduction(&mut self) {
-        self.reduced_at = None;
         if self.phase.is_reducing() {
             self.control.on_recovery_exit(self.now);
         }

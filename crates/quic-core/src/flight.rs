@@ -90,11 +90,13 @@ impl Flight {
             .take_while(|record| record.sent == sent);
         // Numbers begin anew in each of the three packet number spaces (RFC 9000, section 12.3).
         let record = same
-            .find(|record| number.is_none() || record.number == number && !record.left.is_zero())?;
-        record.left = record.left.saturating_sub(size);
-        let record = *record;
+            .find(|record| number.is_none() || record.number == number && !record.left.is_zero())
+            .map(|record| {
+                record.left = record.left.saturating_sub(size);
+                *record
+            });
         self.forget(sent);
-        Some(record)
+        record
     }
 
     /// Packet `number` is lost.

@@ -9,6 +9,8 @@ use units::{Bytes, Duration, Instant};
 const ALL: Capabilities = Capabilities {
     stack: "complete 1",
     pacing: Pacing::Departure,
+    paces: true,
+    send_times: true,
     lost_packets: true,
     handshake: true,
 };

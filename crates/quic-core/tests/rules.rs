@@ -11,6 +11,8 @@ const DATAGRAM: Bytes = Bytes::new(1_200);
 const PLAIN: Capabilities = Capabilities {
     stack: "plain 1",
     pacing: Pacing::Fixed,
+    paces: true,
+    send_times: true,
     lost_packets: false,
     handshake: false,
 };
@@ -168,6 +170,7 @@ fn what_a_stack_cannot_do_is_refused_with_one_sentence() {
             "cubic+stateful",
             "passes on nothing that earlier connections measured",
         ),
+        ("cubic+suss", "sends nothing unpaced"),
         ("bbr3", "does not report which packets were lost"),
     ] {
         let refused = paced.check(&algorithm.parse().expect("a name"));
@@ -175,4 +178,69 @@ fn what_a_stack_cannot_do_is_refused_with_one_sentence() {
         assert_eq!(sentence, format!("plain 1 {missing}: {algorithm} needs it"));
     }
     assert!(paced.check(&"bbr".parse().expect("a name")).is_ok());
+    let unpaced = Capabilities {
+        paces: false,
+        send_times: false,
+        ..paced
+    };
+    assert!(
+        unpaced
+            .check(&"cubic+suss".parse().expect("a name"))
+            .is_ok()
+    );
+    let refused = unpaced.check(&"bbr".parse().expect("a name"));
+    assert_eq!(
+        refused
+            .expect_err("it reads samples of the rate")
+            .to_string(),
+        "plain 1 does not report when an acknowledged packet left: bbr needs it"
+    );
+}
+
+/// RFC 9406, section 4.2: `L` is 8 datagrams for an ACK where the sender does not pace, and infinity
+/// where it does.
+#[test]
+fn hystart_plus_plus_limits_the_growth_of_an_unpaced_sender() {
+    for (paces, growth) in [(true, 10), (false, 8)] {
+        let setup = Setup::new("cubic+hystart++".parse().expect("a name"), DATAGRAM);
+        let capabilities = Capabilities { paces, ..PLAIN };
+        let mut core = Core::new(setup, &capabilities).expect("it runs");
+        let before = core.window().cwnd;
+        send(&mut core, 0, 10);
+        acknowledge(&mut core, 100, 0, 10, 0);
+        assert_eq!(core.window().cwnd, before + DATAGRAM * growth);
+    }
+}
+
+/// A transport that reports no send times matches no record; records must not pile up.
+#[test]
+fn packets_without_a_matching_time_are_forgotten() {
+    let mut core = core("cubic");
+    for round in 0..200 {
+        send(&mut core, round * 100, 1);
+        acknowledge(&mut core, round * 100 + 60, round * 100 + 7, 1, 0);
+    }
+    // Ten seconds of records remain, of 20 seconds.
+    let shown = format!("{core:?}");
+    assert!(shown.matches("tx_in_flight").count() <= 101);
+}
+
+/// RFC 9002, appendix B.6: a packet that was sent before the recovery period began starts no other
+/// one, although its loss is found when a packet that was sent later is acknowledged.
+#[test]
+fn a_late_loss_of_before_the_reduction_does_not_reduce_again() {
+    let mut core = core("reno+standard");
+    send(&mut core, 0, 10);
+    acknowledge(&mut core, 100, 0, 6, 4);
+    core.on_congestion(at(100), at(0), CongestionKind::Loss, DATAGRAM);
+    let reduced = core.window().ssthresh;
+    send(&mut core, 101, 3);
+    acknowledge(&mut core, 201, 101, 1, 4);
+    core.on_congestion(at(201), at(0), CongestionKind::Loss, DATAGRAM);
+    assert_eq!(core.window().ssthresh, reduced, "one reduction");
+    core.on_congestion(at(202), at(101), CongestionKind::Loss, DATAGRAM);
+    assert!(
+        core.window().ssthresh < reduced,
+        "a loss of a later packet is another"
+    );
 }

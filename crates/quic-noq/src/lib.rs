@@ -33,6 +33,8 @@ use units::{Bytes, Duration, Instant};
 pub const CAPABILITIES: Capabilities = Capabilities {
     stack: "noq 1",
     pacing: Pacing::Rate,
+    paces: true,
+    send_times: true,
     lost_packets: true,
     handshake: false,
 };

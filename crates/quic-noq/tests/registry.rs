@@ -29,6 +29,7 @@ fn start_ups_that_jump_at_once_are_refused() {
             format!("{routers}: cubic+quick-start needs it"),
             format!("{handshake}: cubic+rapid-start needs it"),
             format!("{memory}: cubic+stateful needs it"),
+            "noq 1 sends nothing unpaced: cubic+suss needs it".to_owned(),
             format!("{routers}: rcp needs it"),
             format!("{routers}: xcp needs it"),
         ]

@@ -39,6 +39,8 @@ use units::{Bytes, Duration, Instant};
 pub const CAPABILITIES: Capabilities = Capabilities {
     stack: "quinn 0.11",
     pacing: Pacing::Fixed,
+    paces: true,
+    send_times: true,
     lost_packets: false,
     handshake: false,
 };

@@ -99,6 +99,8 @@ pub(crate) fn described(program: &Program, identity: Identity) -> Result<&'stati
         capabilities: Capabilities {
             stack: name,
             pacing: Pacing::Fixed,
+            paces: true,
+            send_times: true,
             lost_packets: false,
             handshake: false,
         },

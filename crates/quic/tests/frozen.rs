@@ -91,14 +91,14 @@ const RUNS: [(&str, &str, Option<&str>); 8] = [
 const EXPECTED: [[[u64; 2]; 2]; 8] = [
     [
         [0x8e39_af97_b877_c3d5, 0x3882_8f19_7756_c34d],
-        [0xf83d_1730_6c2c_56b8, 0xdabc_3566_d408_d746],
+        [0xf54f_a6d4_d6bb_4477, 0xd581_ce5a_6375_e5e0],
     ],
     [
         [0x4243_f416_3a22_522e, 0xbbc2_c3b6_a080_5bf6],
         [0x7015_26c3_f301_7854, 0xd6af_6c17_0f35_9227],
     ],
     [
-        [0x3e19_fcb3_6102_c776, 0xab1b_ac26_e37d_6695],
+        [0x4230_766e_40c1_6ab1, 0xf5f6_2cf5_60f0_b9f1],
         [0xc186_9ed6_2595_cafc, 0x4ab9_81a3_e008_4545],
     ],
     [
@@ -110,12 +110,12 @@ const EXPECTED: [[[u64; 2]; 2]; 8] = [
         [0x2add_ea4e_6d60_08cd, 0x36bd_6fea_68b5_077e],
     ],
     [
-        [0x938e_a8a5_c7ee_7d57, 0xbf60_bce1_eefc_4dc8],
-        [0x32fc_3dc7_8606_e216, 0xbe74_657d_dbe9_2ae6],
+        [0x4313_1ab3_f9ba_fc59, 0x0378_5631_35ff_ee88],
+        [0xccad_e1c5_1854_2844, 0x40dc_01e4_8612_c1ad],
     ],
     [
-        [0x161b_d914_b5a6_c940, 0x4306_40d2_1a15_e6bd],
-        [0xb9dc_a30b_e742_312a, 0xd6fe_e3c6_fc78_0ff1],
+        [0x56fb_eea3_997e_8196, 0x4a25_0b2b_5fbe_2b88],
+        [0x16f8_0b1e_7487_3085, 0x2e34_d002_4ab8_6d02],
     ],
     [
         [0xb0f8_61c0_7648_919f, 0x1ef3_6b21_919e_87d1],

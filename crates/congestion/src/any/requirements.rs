@@ -34,6 +34,8 @@ pub struct Requirements {
     pub copies: bool,
     /// It draws random numbers, so that it needs a seed of its own in each run.
     pub draws: bool,
+    /// It does nothing of its own where the transport paces by itself.
+    pub unpaced: bool,
 }
 
 impl Requirements {
@@ -51,6 +53,7 @@ impl Requirements {
             known_path,
             copies,
             draws,
+            unpaced,
         } = *self;
         let all = [
             (pacing, "pacing"),
@@ -63,6 +66,7 @@ impl Requirements {
             (known_path, "known-path"),
             (copies, "copies"),
             (draws, "draws"),
+            (unpaced, "unpaced"),
         ];
         let needed = all.into_iter().filter(|(is_needed, _)| *is_needed);
         needed.map(|(_, word)| word)
@@ -96,6 +100,7 @@ impl Algorithm {
             known_path: control.knows_path(),
             copies: needs.copies,
             draws: needs.draws,
+            unpaced: needs.unpaced,
         }
     }
 }
@@ -121,6 +126,7 @@ mod tests {
         known_path: false,
         copies: false,
         draws: false,
+        unpaced: false,
     };
 
     #[test]
@@ -175,6 +181,7 @@ mod tests {
         assert!(!needs("cubic+careful-resume:saved_cwnd=100").memory);
         assert!(needs("cubic+stateful").memory);
         assert!(needs("cubic+suss").pacing && needs("bbr").rate_samples);
+        assert!(needs("cubic+suss").unpaced && !needs("cubic+hystart++").unpaced);
         assert!(needs("bbr3").loss_attribution && !needs("bbr").loss_attribution);
         assert!(needs("cubic+halfback").copies && needs("cubic+oracle").known_path);
         for name in ["bbr", "bbr3", "bbrp", "cubic+quick-start"] {

@@ -27,6 +27,8 @@ pub struct Needs {
     /// It draws random numbers from [`BuildContext::seed`](crate::BuildContext::seed), or its
     /// transport draws them for it: two runs may differ in nothing else.
     pub draws: bool,
+    /// It does nothing of its own where the transport paces ([`Ack::paced`](crate::Ack::paced)).
+    pub unpaced: bool,
 }
 
 impl Needs {
@@ -41,6 +43,7 @@ impl Needs {
         memory: false,
         losses: false,
         draws: false,
+        unpaced: false,
     };
     /// Everything.
     pub const ALL: Self = Self {
@@ -53,6 +56,7 @@ impl Needs {
         memory: true,
         losses: true,
         draws: true,
+        unpaced: true,
     };
     /// Pacing alone.
     pub const PACING: Self = Self {

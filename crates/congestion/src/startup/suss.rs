@@ -366,6 +366,7 @@ impl Startup for Suss {
     fn needs(&self) -> Needs {
         Needs {
             pacing_rate: true,
+            unpaced: true,
             ..Needs::PACING
         }
     }
