@@ -57,8 +57,8 @@ RUST := --workspace --exclude slowstart-python
 
 # The package includes the kernel programs if they can be built (bpf/README.md). A build without an
 # optional part prints one line about it, as `slowstart kernel` and `slowstart vm` do later.
-INSTALL = export BUILD="--profile checkout"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
-	  $(MAKE) -s -C bpf; BUILD="--profile checkout --features bpf"; \
+INSTALL = export BUILD="--profile checkout --features real"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
+	  $(MAKE) -s -C bpf; BUILD="--profile checkout --features real,bpf"; \
 	else echo "Building without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
 	.ci/install
 
@@ -120,7 +120,7 @@ test-kernel: kernel-tools begin-times
 	@rm -f $(SLOWSTART_NOT_JUDGED)
 	$(MAKE) -C bpf
 	cargo clippy -p slowstart-kernel -p slowstart-python --all-targets \
-	  --features slowstart-kernel/bpf,slowstart-python/bpf --locked -- -D warnings
+	  --features slowstart-kernel/bpf,slowstart-python/bpf,slowstart-python/real --locked -- -D warnings
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel programs" cargo test -p slowstart-kernel --features bpf --locked
 	# The same tests as in `make test`, with the probe as their data source instead of TCP_INFO.
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel TCP with the probe" \

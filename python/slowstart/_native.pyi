@@ -360,6 +360,26 @@ def run_linux(
     ``traces`` is ``none``, ``first`` (each scenario's first valid run) or ``all``.
     """
 
+def check_real(scenarios: Sequence[Scenario]) -> None:
+    """Checks that the stacks of ``scenarios`` and this machine can run them in real time.
+
+    Raises:
+        slowstart.InputError: Something is missing.
+    """
+
+def run_real(
+    scenarios: Sequence[Scenario],
+    *,
+    traces: str = "none",
+    runs: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Makes all runs of all scenarios in real time, on the stacks that they have.
+
+    ``traces`` is ``none``, ``first`` (each scenario's first valid run) or ``all``.
+    """
+
 def kernel_load(names: Sequence[str]) -> list[tuple[str, str, str]]:
     """Loads congestion controls into the running kernel until they are unloaded.
 

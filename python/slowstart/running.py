@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, overload
 
 from slowstart import labels as names_of_flows
 from slowstart import stacks
-from slowstart._native import Scenario, check_linux, check_vm, run_batch, run_linux, run_vm
+from slowstart._native import (
+    Scenario,
+    check_linux,
+    check_real,
+    check_vm,
+    run_batch,
+    run_linux,
+    run_real,
+    run_vm,
+)
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +29,9 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
     Stack = str
+
+REAL = "real"
+"""The kind of a QUIC stack in real time, in :func:`on_stack`; each scenario names its own stack."""
 
 
 def compare(
@@ -215,6 +227,7 @@ def run(
     stack: Stack = "simulated",
     force: bool = False,
     switch_hystart: bool = False,
+    clock: str | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Result: ...
 
@@ -242,6 +255,7 @@ def run(
     stack: Stack = "simulated",
     force: bool = False,
     switch_hystart: bool = False,
+    clock: str | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> Result | Table:
     """Runs scenarios and returns their measurements.
@@ -258,7 +272,7 @@ def run(
             selects among ``flows``, ``links``, ``traffic``, ``responses``, ``epochs`` and
             ``queues``. The files appear when all runs are done, and replace earlier ones.
         threads: Number of runs to execute in parallel; one per core by default. With
-            ``stack="linux"``, runs execute one at a time.
+            ``stack="linux"`` or ``clock="real"``, runs execute one at a time.
         traces: Keep time series, for ``flow_traces`` and ``link_traces``.
         runs: Make only this many runs of each scenario, starting with the first.
         progress: Called from time to time with the number of finished runs and of all runs.
@@ -271,6 +285,9 @@ def run(
             (``Result.untrusted``). Without it they appear in the result document only.
         switch_hystart: Allow switching HyStart off for the whole machine during each kernel run
             of ``cubic+standard``.
+        clock: ``virtual`` or ``real``; by default virtual, and real with ``stack="linux"``. With
+            ``stack="quinn"`` and ``clock="real"``, quinn runs with its own sockets, timers and TLS
+            over an emulated path, as the kernel does.
         labels: ``{"Ours": "cubic+search:threshold=30"}``: tables, also in files, show ``Ours`` as
             the name of the flows that are named after this algorithm. The column ``scenario``
             tells several scenarios apart (``Scenario.with_names`` gives one another name).
@@ -306,25 +323,29 @@ def run(
     if stacks.is_quic(stack):
         scenarios = [stacks.placed(each, stack) for each in scenarios]
         stack = stacks.SIMULATED
+    if stack not in ("simulated", "linux", "linux-vm"):
+        every = ", ".join([*stacks.known(), "linux", "linux-vm"])
+        raise InputError(f"unknown stack {stack!r}: there are {every}")
+    placed = {each.stack for each in scenarios} if stack == stacks.SIMULATED else {stack}
+    stacks.check_clock(sorted(placed), clock)
+    if clock == "real" and stack == stacks.SIMULATED:
+        stack = REAL
     if to is not None:
         if stack != "simulated" or traces or force or switch_hystart:
             raise InputError(
                 "to writes the tables of runs in virtual time: leave out traces, force, "
-                "switch_hystart and a kernel's stack"
+                "switch_hystart, a kernel's stack and the real clock"
             )
         from slowstart.store.streaming import stream
 
         summary, _ = stream(scenarios, to, threads=threads, runs=runs, progress=progress)
         return summary
-    if stack not in ("simulated", "linux", "linux-vm"):
-        every = ", ".join([*stacks.known(), "linux", "linux-vm"])
-        raise InputError(f"unknown stack {stack!r}: there are {every}")
     if stack == "simulated" and (force or switch_hystart):
         raise InputError("force and switch_hystart are for kernel runs only: stack='linux'")
-    if stack == "linux-vm" and switch_hystart:
+    if stack in ("linux-vm", REAL) and switch_hystart:
         raise InputError("switch_hystart applies to the running kernel only: use stack='linux'")
-    if stack == "linux" and threads not in (None, 1):
-        raise InputError("kernel runs execute one at a time: leave threads out")
+    if stack in ("linux", REAL) and threads not in (None, 1):
+        raise InputError("runs in real time execute one at a time: leave threads out")
     check_stack(scenarios, stack, switch_hystart=switch_hystart)
     return on_stack(
         scenarios,
@@ -339,7 +360,7 @@ def run(
 
 
 def check_stack(scenarios: Sequence[Scenario], stack: str, *, switch_hystart: bool) -> None:
-    """Rejects scenarios that a kernel cannot run, and a machine that cannot run the kernel.
+    """Rejects scenarios that a kernel or a stack in real time cannot run, or a machine cannot.
 
     Raises:
         InputError: With the reason.
@@ -348,7 +369,9 @@ def check_stack(scenarios: Sequence[Scenario], stack: str, *, switch_hystart: bo
         for each in scenarios:
             if each.stack != stacks.SIMULATED:
                 raise InputError(f"a scenario on the stack {each.stack} does not run on {stack}")
-    if stack == "linux":
+    if stack == REAL:
+        check_real(scenarios)
+    elif stack == "linux":
         check_linux(scenarios, switch_hystart=switch_hystart)
     elif stack == "linux-vm":
         from slowstart.vm import parts
@@ -375,6 +398,8 @@ def on_stack(
     if stack == "simulated":
         return run_batch(scenarios, traces=keep == "all", threads=threads, **several)
     several |= {"traces": keep, "force": force}
+    if stack == REAL:
+        return run_real(scenarios, **several)
     if stack == "linux":
         return run_linux(scenarios, switch_hystart=switch_hystart, **several)
     from slowstart.vm import parts

@@ -96,6 +96,36 @@ def check_names(given: Sequence[str], more: tuple[str, ...] = ()) -> None:
         shown[stated] = name
 
 
+def check_clock(given: Sequence[str], clock: str | None) -> None:
+    """Rejects a clock that a stack does not have: ``virtual``, ``real``, or that of the stack.
+
+    Raises:
+        InputError: With the reason.
+    """
+    if clock not in (None, "virtual", "real"):
+        raise InputError(f"unknown clock {clock}: there are virtual and real")
+    for stack in given:
+        if clock == "virtual" and stack == "linux":
+            raise InputError(
+                "the running kernel has the real clock only: --stack linux-vm is a kernel in "
+                "virtual time"
+            )
+        if clock != "real" or stack == "linux":
+            continue
+        if stack == SIMULATED:
+            raise InputError(
+                "the simulated TCP runs in virtual time only: it has no sockets; quinn and linux "
+                "run in real time"
+            )
+        if stack == "linux-vm" or is_foreign(stack):
+            raise InputError(f"{stack} runs in virtual time only: quinn and linux run in real time")
+        if len(given) > 1:
+            raise InputError(
+                "in real time a stack runs alone: beside others, every stack runs in virtual time "
+                "over the same links"
+            )
+
+
 def title(stack: str) -> str:
     """The name in tables: that which a stack of others states."""
     return str(described(stack)["name"]) if is_foreign(stack) else stack

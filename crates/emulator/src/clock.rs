@@ -91,6 +91,22 @@ impl Clock {
     }
 }
 
+/// The standard library's instant when CLOCK_MONOTONIC, which it reads too, is at `nanos`.
+#[must_use]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "there is no other way to an instant of the standard library"
+)]
+pub fn std_instant(nanos: u64) -> std::time::Instant {
+    let now = monotonic_nanos();
+    let at = std::time::Instant::now();
+    if nanos >= now {
+        at + std::time::Duration::from_nanos(nanos - now)
+    } else {
+        at - std::time::Duration::from_nanos(now - nanos)
+    }
+}
+
 /// Waits for `span`, or less if a signal arrives.
 pub fn pause(span: Duration) {
     let timeout =

@@ -15,6 +15,13 @@ use units::{Duration, Instant};
 use crate::clock::{self, Clock, ThreadClock};
 use crate::schedule;
 
+/// The release of the running kernel.
+#[must_use]
+pub fn release() -> Option<String> {
+    let found = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    Some(found.trim().to_owned())
+}
+
 /// How often a watch thread wakes up.
 const PERIOD: Duration = Duration::from_millis(1);
 

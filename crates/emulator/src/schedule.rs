@@ -66,12 +66,26 @@ fn reserve(runtime: u64) -> io::Result<()> {
     }
 }
 
+/// Gives the calling thread, an application of a run, priority over ordinary ones, where that is
+/// allowed, so that a busy machine does not make the application late. The emulator's own thread has
+/// deadlines and comes first.
+pub fn prefer_thread() {
+    // A refusal changes nothing.
+    let _ = set_priority(libc::SCHED_RR, 1);
+}
+
 /// Gives the calling thread priority over all others, except those with deadlines.
-#[expect(unsafe_code, reason = "`nix` has no wrapper of sched_setscheduler(2)")]
 pub(crate) fn go_first() -> io::Result<()> {
-    let priority = libc::sched_param { sched_priority: 99 };
+    set_priority(libc::SCHED_FIFO, 99)
+}
+
+#[expect(unsafe_code, reason = "`nix` has no wrapper of sched_setscheduler(2)")]
+fn set_priority(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    let priority = libc::sched_param {
+        sched_priority: priority,
+    };
     // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) } {
+    match unsafe { libc::sched_setscheduler(0, policy, &raw const priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

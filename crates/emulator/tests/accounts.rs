@@ -9,7 +9,7 @@ use std::fs;
 use std::net::UdpSocket;
 use std::process::Command;
 
-use common::{Folder, connect, link, may_emulate, path, receive, send};
+use common::{Folder, connect, link, may_emulate, path, receive, send, skip};
 use emulator::{CaptureTo, Direction, Emulation, EmulationOptions, LogTo, Report, Side};
 use network::{Admission, DropReason, GilbertElliott, Link, LossConfig, Packet, Service, Streams};
 use nix::sys::socket::{setsockopt, sockopt};
@@ -358,7 +358,7 @@ fn retransmissions_are_counted_as_the_kernel_and_tshark_count_them() {
         .arg("tcp.analysis.retransmission || tcp.analysis.out_of_order")
         .output()
     else {
-        return common::skip("tshark is not installed");
+        return skip("tshark is not installed");
     };
     assert!(
         output.status.success(),
@@ -388,4 +388,42 @@ fn a_packet_without_transport_header_is_carried_too() {
     assert_eq!(far.recv(&mut bytes).unwrap(), 2000);
     let report = emulation.finish().unwrap();
     assert_eq!(report.forward.counters.packets_out, 2);
+}
+
+/// The kernel cuts a burst of UDP (UDP_SEGMENT) into the datagrams that it consists of, as it cuts
+/// those of TCP: the path carries packets of its MTU, and drops them one by one.
+#[test]
+fn a_burst_with_segmentation_offload_arrives_as_datagrams() {
+    let Some(_guard) = may_emulate() else { return };
+    const DATAGRAM: usize = 1472;
+    const BURST: u32 = 20;
+    let link = path(10, Duration::from_millis(2), 10);
+    let emulation = Emulation::start(&link, 1, EmulationOptions::default()).unwrap();
+    let [near, far] = sockets(&emulation);
+    let burst: Vec<u8> = (0..BURST)
+        .flat_map(|number| {
+            let mut datagram = number.to_le_bytes().to_vec();
+            datagram.resize(DATAGRAM, 0);
+            datagram
+        })
+        .collect();
+    setsockopt(&near, sockopt::UdpGsoSegment, &(DATAGRAM as i32)).unwrap();
+    match near.send(&burst) {
+        Ok(sent) => assert_eq!(sent, burst.len()),
+        // Before Linux 6.11, a device without checksum offload takes no such bursts.
+        Err(error) if error.raw_os_error() == Some(nix::errno::Errno::EIO as i32) => {
+            return skip("this kernel has no UDP_SEGMENT over a TUN device");
+        }
+        Err(error) => panic!("{error}"),
+    }
+    let arrived = arrivals(&far);
+    let report = emulation.finish().unwrap();
+    let [flow] = &report.flows[..] else {
+        panic!("{:?}", report.flows);
+    };
+    assert_eq!(flow.data_packets, u64::from(BURST));
+    assert_eq!(flow.data_bytes, burst.len() as u64);
+    // One packet is being sent, ten wait, and the others are dropped.
+    assert_eq!(arrived, (0..11).collect::<Vec<u32>>());
+    assert_eq!(flow.data_drops, u64::from(BURST) - 11);
 }

@@ -303,7 +303,7 @@ fn wait(talks: &[Talk], others: &[TcpListener], now: Instant, until: Instant) ->
 
 /// The servers, until the run is over.
 pub(crate) fn answer(shared: &Shared, talks: &Talks, listeners: &[TcpListener]) {
-    sys::prefer_thread();
+    emulator::prefer_thread();
     let mut buffer = vec![0; CHUNK];
     let mut open: Vec<Talk> = Vec::new();
     while !shared.is_over() {
@@ -361,7 +361,7 @@ fn accept(
 
 /// The clients, until the run is over, in the namespace of the calling thread.
 pub(crate) fn ask(shared: &Shared, talks: &Talks, scenario: &Scenario) -> Heard {
-    sys::prefer_thread();
+    emulator::prefer_thread();
     let table = |traffic: &scenario::Traffic| Table {
         started: 0,
         finished: 0,

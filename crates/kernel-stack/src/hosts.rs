@@ -284,7 +284,7 @@ pub(crate) fn send(
     sockets: Vec<TcpStream>,
     news: &mpsc::Sender<News>,
 ) {
-    sys::prefer_thread();
+    emulator::prefer_thread();
     let mut flows: Vec<Outgoing<'_>> = plan
         .flows
         .iter()
@@ -351,7 +351,7 @@ pub(crate) fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
 
 /// The side of the receivers, until the run is over.
 pub(crate) fn receive(shared: &Shared, plan: &Plan, listener: &TcpListener) {
-    sys::prefer_thread();
+    emulator::prefer_thread();
     let mut buffer = vec![0; CHUNK];
     let mut flows: Vec<(u32, u64, TcpStream)> = Vec::new();
     while !shared.is_over() {

@@ -54,7 +54,7 @@ pub(crate) fn result_of(
         run,
         seed,
         stack: Stack::Linux,
-        stack_version: release(),
+        stack_version: emulator::release(),
         scenario: scenario.name.clone(),
         path: scenario.path.name.clone(),
         end_s: seen.end.as_secs_f64(),
@@ -186,12 +186,6 @@ fn flow_result(
         resumption: None,
         closed: None,
     }
-}
-
-/// The release of the running kernel.
-fn release() -> Option<String> {
-    let found = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
-    Some(found.trim().to_owned())
 }
 
 /// The end of the first slow start, if it was observed.

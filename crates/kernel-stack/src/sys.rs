@@ -239,15 +239,3 @@ pub(crate) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
         Err(error) => Err(error),
     }
 }
-
-/// Gives the calling thread priority over ordinary ones, where that is allowed, so that a busy
-/// machine does not make the applications late. The emulator's own thread has deadlines and comes
-/// first.
-pub(crate) fn prefer_thread() {
-    let priority = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller. A
-    // refusal changes nothing.
-    unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_RR, &raw const priority);
-    }
-}

@@ -24,6 +24,13 @@ mod linux;
 mod look;
 mod packetdrill;
 mod quic;
+#[cfg(all(target_os = "linux", feature = "real"))]
+mod real;
+#[cfg(not(all(target_os = "linux", feature = "real")))]
+#[path = "real_elsewhere.rs"]
+mod real;
+#[cfg(target_os = "linux")]
+mod real_time;
 mod results;
 mod scenarios;
 mod stream;
@@ -96,6 +103,8 @@ mod _native {
     use super::packetdrill::run_script;
     #[pymodule_export]
     use super::quic::{conform_stack, foreign_stack, refusal, serve_stack, stacks};
+    #[pymodule_export]
+    use super::real::{check_real, run_real};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

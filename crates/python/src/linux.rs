@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use ::conformance::scripts::{Simulated, stream};
@@ -13,7 +13,6 @@ use emulator::{
     Snapshot,
 };
 use kernel_stack::{GuestExit, StackError, StackOptions};
-use measure::Traces;
 use pyo3::prelude::*;
 use scenario::PathModel;
 use serde_json::json;
@@ -21,13 +20,14 @@ use units::Duration;
 
 use crate::attend::attend;
 use crate::errors;
-use crate::results::{Keep, Kernel, Result as Results};
-use crate::scenarios::{Scenario, runs_of};
+use crate::real_time::{Made, Wanted, one_by_one};
+use crate::results::Result as Results;
+use crate::scenarios::Scenario;
 
 /// Captures include whole packets: a TUN device never passes larger ones.
 const WHOLE_PACKETS: u32 = 65_535;
 
-fn emulator_error(error: &EmulatorError) -> PyErr {
+pub(crate) fn emulator_error(error: &EmulatorError) -> PyErr {
     match error {
         EmulatorError::System(..) | EmulatorError::ServerEnded(_) => errors::run(error),
         EmulatorError::File(_, why) if why.kind() == std::io::ErrorKind::StorageFull => {
@@ -94,64 +94,34 @@ pub fn run_linux(
     switch_hystart: bool,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let keep = Keep::named(traces)?;
-    let (scenarios, counts) = runs_of(&scenarios, runs);
-    let total: usize = counts.iter().sum();
-    let cancel = AtomicBool::new(false);
-    let done = AtomicUsize::new(0);
-    let report = || match &progress {
-        Some(progress) => progress
-            .call1((done.load(Ordering::Relaxed), total))
-            .map(drop),
-        None => Ok(()),
-    };
-    let batch = attend(py, &cancel, report, || {
-        let mut batch = Batch::default();
-        for (scenario, &count) in scenarios.iter().zip(&counts) {
-            let mut traced = false;
-            for run in 0..count as u32 {
-                let options = StackOptions {
-                    traces: keep == Keep::All || keep == Keep::First && !traced,
-                    ..options(switch_hystart)
-                };
-                let output = kernel_stack::run(scenario, run, &options, &cancel)?;
-                let counts = force || output.check.valid;
-                traced |= counts;
-                batch.results.push(output.result);
-                batch
-                    .traces
-                    .push(output.traces.filter(|_| counts).unwrap_or_default());
-                batch.kernels.push(Kernel {
-                    counts,
-                    reasons: output.check.reasons.clone(),
-                    facts: json!({
-                        "congestion": output.congestion,
-                        "decisions": output.decisions.iter().map(decision).collect::<Vec<_>>(),
-                        "sampler": output.sampler.name(),
-                        "samples": output.samples,
-                        "samples_lost": output.samples_lost,
-                        "longest_gap_ms": output.longest_gap.as_nanos() as f64 / 1e6,
-                        "check": output.check,
-                    }),
-                });
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        Ok(batch)
-    })?
-    .map_err(|error: StackError| stack_error(&error))?;
-    let traces = if keep == Keep::None {
-        Vec::new()
-    } else {
-        batch.traces
-    };
-    Ok(Results::of_kernel(
-        scenarios,
-        counts,
-        batch.results,
+    let inner: Vec<_> = scenarios.iter().map(|each| each.inner.clone()).collect();
+    let wanted = Wanted {
+        scenarios: &scenarios,
         traces,
-        batch.kernels,
-    ))
+        runs,
+        force,
+        progress,
+    };
+    one_by_one(py, &wanted, stack_error, |place, run, traces, cancel| {
+        let options = StackOptions {
+            traces,
+            ..options(switch_hystart)
+        };
+        let output = kernel_stack::run(&inner[place], run, &options, cancel)?;
+        Ok(Made {
+            facts: json!({
+                "congestion": output.congestion,
+                "decisions": output.decisions.iter().map(decision).collect::<Vec<_>>(),
+                "sampler": output.sampler.name(),
+                "samples": output.samples,
+                "samples_lost": output.samples_lost,
+                "longest_gap_ms": output.longest_gap.as_nanos() as f64 / 1e6,
+            }),
+            result: output.result,
+            traces: output.traces,
+            check: output.check,
+        })
+    })
 }
 
 /// The values from which one of our congestion controls decided the slow-start exit.
@@ -163,13 +133,6 @@ fn decision(exit: &Option<GuestExit>) -> Option<serde_json::Value> {
             "norm_permille": exit.norm_permille,
         })
     })
-}
-
-#[derive(Default)]
-struct Batch {
-    results: Vec<measure::RunResult>,
-    traces: Vec<Traces>,
-    kernels: Vec<Kernel>,
 }
 
 /// Runs a command over an emulated path. Returns its exit status, the reasons why it failed the

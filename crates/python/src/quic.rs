@@ -33,6 +33,12 @@ impl On {
         self.stack.map_or("simulated", |stack| stack.given)
     }
 
+    /// The QUIC stack; `None` for the simulated TCP.
+    #[cfg(all(target_os = "linux", feature = "real"))]
+    pub const fn stack(&self) -> Option<&'static Stack> {
+        self.stack
+    }
+
     pub fn own(&self) -> Option<&str> {
         self.own.as_deref()
     }

@@ -292,6 +292,19 @@ macro_rules! endpoint {
             transport
         }
 
+        /// The transport of the client, whose times count from `epoch`, with its controller.
+        fn sending(epoch: Epoch, dial: &Dial<'_>, observer: &Observer) -> TransportConfig {
+            let mut sending = transport(dial);
+            sending.congestion_controller_factory(Arc::new(Factory {
+                control: dial.control.clone(),
+                initial_window: u64::from(dial.initial_window) * u64::from(DATAGRAM),
+                seed: dial.seed,
+                observer: observer.clone(),
+                epoch,
+            }));
+            sending
+        }
+
         /// One endpoint with one connection.
         pub struct Endpoint {
             epoch: Epoch,
@@ -315,15 +328,7 @@ macro_rules! endpoint {
             server.transport_config(Arc::new(transport(dial)));
             let mut client = proto::ClientConfig::new(Arc::new(Config));
             client.initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&[9; 8])));
-            let mut sending = transport(dial);
-            sending.congestion_controller_factory(Arc::new(Factory {
-                control: dial.control.clone(),
-                initial_window: u64::from(dial.initial_window) * u64::from(DATAGRAM),
-                seed: dial.seed,
-                observer: observer.clone(),
-                epoch,
-            }));
-            client.transport_config(Arc::new(sending));
+            client.transport_config(Arc::new(sending(epoch, dial, observer)));
             let [client_seed, server_seed] = dial.seeds;
             let mut connecting = new_endpoint(1, None, client_seed);
             let listening = new_endpoint(2, Some(Arc::new(server)), server_seed);

@@ -241,6 +241,16 @@ fn poll_transmit(
     connection.poll_transmit(now, 1, buffer)
 }
 
+/// The transports of a client and of a server that quinn's own endpoints drive; the client's times
+/// count from `zero`.
+pub fn transports(
+    zero: time::Instant,
+    dial: &Dial<'_>,
+    observer: &Observer,
+) -> [TransportConfig; 2] {
+    [sending(Epoch(zero), dial, observer), transport(dial)]
+}
+
 /// Packets with stream data sent, and packets lost.
 fn packets(connection: &mut Connection) -> (u64, u64) {
     let stats = connection.stats();

@@ -70,7 +70,10 @@ pub fn check_named(scenario: &Scenario) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// The congestion control of `flow`.
+/// The congestion control of `flow`: one of the stack's own if `own` names one.
+///
+/// # Errors
+/// The stack has no such controller, or lacks what the algorithm needs.
 pub fn control(
     stack: &Stack,
     own: Option<&str>,

@@ -8,7 +8,7 @@
 use tables::{Held, Lack, Stack};
 
 /// Every stack that `--stack` names.
-pub const STACKS: &[&Stack] = &[&SIMULATED, &LINUX, &LINUX_VM, &QUIC];
+pub const STACKS: &[&Stack] = &[&SIMULATED, &LINUX, &LINUX_VM, &QUIC, &QUIC_REAL];
 
 /// The simulated TCP over simulated paths: every key.
 pub const SIMULATED: Stack = Stack {
@@ -62,13 +62,37 @@ pub const QUIC: Stack = Stack {
     lacks: QUIC_LACKS,
 };
 
+/// The QUIC stacks in real time: their own sockets and timers, over an emulated path.
+pub const QUIC_REAL: Stack = Stack {
+    name: "QUIC in real time",
+    place: "on QUIC stacks in real time",
+    tables: &[
+        ("scenario", without_first(QUIC_SCENARIO)),
+        ("path", &[]),
+        ("flow", without_first(QUIC_FLOW)),
+        ("application", QUIC_APPLICATION),
+        ("traffic", &[]),
+    ],
+    lacks: QUIC_REAL_LACKS,
+};
+
+/// All but the first entry: that of both clocks from the list of one.
+const fn without_first<T>(list: &[T]) -> &[T] {
+    match list {
+        [_, rest @ ..] => rest,
+        [] => &[],
+    }
+}
+
+/// The first in virtual time only.
 const QUIC_SCENARIO: &[Held] = &[
-    Held::new("flow", "a connection with one stream for each flow"),
     Held::new("traffic", "background traffic is simulated TCP"),
+    Held::new("flow", "a connection with one stream for each flow"),
     Held::new("duration", "all connections end at this time"),
     Held::new("time_limit", "as `duration`; its flows are incomplete"),
 ];
 
+/// The first in virtual time only.
 const QUIC_FLOW: &[Held] = &[
     Held::new("stack", "flows of other stacks may share the path"),
     Held::new(
@@ -94,7 +118,16 @@ const QUIC_APPLICATION: &[Held] = &[
     Held::new("rate", "1448 bytes each time"),
 ];
 
-const QUIC_LACKS: &[Lack] = &[
+const QUIC_LACKS: &[Lack] = without_first(without_first(QUIC_REAL_LACKS));
+
+/// The first two in real time only.
+const QUIC_REAL_LACKS: &[Lack] = &[
+    lack(
+        "scenario",
+        "traffic",
+        "background traffic beside QUIC stacks is simulated TCP",
+    ),
+    lack("flow", "stack", "a run in real time has one stack"),
     lack("scenario", "network", QUIC_PATH),
     lack("scenario", "node", QUIC_PATH),
     lack("scenario", "link", QUIC_PATH),

@@ -17,7 +17,7 @@ use units::{Duration, Instant};
 pub(crate) const HEADERS: u32 = 28;
 /// A datagram with at least this many bytes that the client sends after the handshake carries data:
 /// a pure ACK is shorter.
-pub(crate) const LEAST_DATA: usize = 200;
+pub const LEAST_DATA: usize = 200;
 
 /// A datagram that leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -44,7 +44,9 @@ use units::Instant;
 
 pub use channel::{Channel, ChannelLink};
 pub use flow::exit_result;
-pub use host::{Act, Call, Departure, Ended, Facts, Host, Meter, Pair, Stacks, Transmit};
+pub use host::{
+    Act, Call, Departure, Ended, Facts, Host, LEAST_DATA, Meter, Pair, Stacks, Transmit,
+};
 pub use look::look;
 pub use network_look::network_look;
 

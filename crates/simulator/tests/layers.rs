@@ -92,6 +92,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "capture",
             "analysis",
             "quic-stacks",
+            "quic-real",
             "stack-host",
         ],
     ),
@@ -120,6 +121,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "quinn",
             "noq",
             "stack",
+        ],
+    ),
+    // The same stacks with sockets and timers of the system, over emulated paths.
+    (
+        "quic-real",
+        &[
+            "units",
+            "scenario",
+            "simulator",
+            "measure",
+            "emulator",
+            "quic-stacks",
         ],
     ),
     // Only for tests, so no crate may use it.

@@ -37,14 +37,19 @@ class How:
 
     @property
     def kernel(self) -> bool:
-        """Whether a kernel runs them."""
+        """Whether a kernel runs them, or sockets of the kernel."""
         return self.stack is not Stack.SIMULATED
+
+    @property
+    def real(self) -> bool:
+        """Whether they run in real time."""
+        return self.stack in (Stack.LINUX, Stack.REAL)
 
     def check(self, scenarios: Sequence[Scenario]) -> None:
         """Rejects invalid settings before any run starts."""
         self.options.check_stacks()
-        if self.stack is Stack.LINUX and self.options.threads not in (None, 1):
-            raise InputError("kernel runs execute one at a time: leave out --threads")
+        if self.real and self.options.threads not in (None, 1):
+            raise InputError("runs in real time execute one at a time: leave out --threads")
         self.options.enter_namespace()
         running.check_stack(scenarios, self.stack.value, switch_hystart=self.options.switch_hystart)
 
@@ -53,7 +58,7 @@ class How:
     ) -> Result:
         """Runs them, keeping the time series of ``none``, the ``first`` or ``all`` runs.
 
-        On the running kernel all runs are made again while a scenario has none that passed the
+        In real time all runs are made again while a scenario has none that passed the
         timing self-check. In virtual time a second attempt would give the same result.
         """
 
@@ -68,7 +73,7 @@ class How:
                 progress=progress,
             )
 
-        if self.stack is not Stack.LINUX or self.options.force:
+        if not self.real or self.options.force:
             return made()
         return repeated(scenarios, made)
 

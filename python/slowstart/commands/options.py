@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 
 class Stack(str, Enum):
-    """The TCP that runs a scenario."""
+    """What runs a scenario."""
 
     SIMULATED = "simulated"
     LINUX = "linux"
     LINUX_VM = "linux-vm"
+    REAL = "real"
+    """A QUIC stack in real time (``--clock real``)."""
 
 
 Quick = Annotated[
@@ -133,24 +135,29 @@ class RunOptions(Group):
         given = [self.stack] if isinstance(self.stack, str) else self.stack
         return list(given or ["simulated"])
 
+    @property
+    def real(self) -> bool:
+        """Whether the command asks for real time."""
+        return False
+
     def check_stacks(self, kernels: Sequence[str] = ("linux", "linux-vm")) -> None:
         """Rejects options of the kernel without one of ``kernels``.
 
         Raises:
             InputError: One is given.
         """
-        if self.force and not any(each in kernels for each in self.stacks):
+        if self.force and not self.real and not any(each in kernels for each in self.stacks):
             raise InputError(f"--force needs --stack {' or '.join(kernels)}")
         if self.switch_hystart and "linux" not in self.stacks:
             raise InputError("--switch-hystart needs --stack linux")
 
     def enter_namespace(self) -> None:
-        """Enters a user namespace, if the running kernel runs and the user is not root.
+        """Enters a user namespace, if runs are in real time and the user is not root.
 
         A process with threads cannot enter one, so a command calls this before it imports
         libraries that start threads.
         """
-        if "linux" in self.stacks:
+        if self.real or "linux" in self.stacks:
             from slowstart._native import enter_user_namespace
 
             with contextlib.suppress(InputError):  # check_linux reports it better
@@ -170,8 +177,18 @@ class RunOptions(Group):
 
 @dataclass(frozen=True)
 class ReportOptions(RunOptions):
-    """What compare and run write, beside :class:`RunOptions`."""
+    """What compare and run have beside :class:`RunOptions`: the clock, and what they write."""
 
+    clock: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLOCK",
+            show_default=False,
+            help="virtual or real [default: virtual; real with --stack linux]. With --stack quinn "
+            "--clock real, quinn has its own sockets, timers and TLS, over an emulated path (root "
+            "or /dev/net/tun).",
+        ),
+    ] = None
     links: Annotated[
         str | None,
         typer.Option(
@@ -204,6 +221,11 @@ class ReportOptions(RunOptions):
     formats: Formats = None
     width: Width = None
     theme: ThemeFile = None
+
+    @property
+    def real(self) -> bool:
+        """Whether the command asks for real time."""
+        return self.clock == "real"
 
     def files(self) -> dict[str, str]:
         """The Parquet file of each table; empty if ``output`` is not such a file.

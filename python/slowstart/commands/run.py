@@ -49,6 +49,7 @@ Examples:
   sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
   slowstart compare wired -a cubic -a westwood --size 5MB --stack linux-vm
   slowstart compare geo -a cubic+search -a own --stack quinn --stack noq
+  sudo slowstart compare wired -a cubic+search -a own --stack quinn --clock real
   slowstart compare geo -a cubic+search -a cubic+hystart --cost
   slowstart compare geo -a "Ours=cubic+search:threshold=30" -a Linux=cubic+hystart
   slowstart compare geo -n 20 -a cubic+search -a cubic --baseline cubic
@@ -92,8 +93,8 @@ StackChoices = Annotated[
         help="What runs: simulated, the TCP of this project in virtual time [default]; linux, the "
         "running kernel's TCP over an emulated path, in real time (root or /dev/net/tun); "
         "linux-vm, a kernel in a virtual machine, in virtual time (see: slowstart vm); or a QUIC "
-        "stack in virtual time, such as quinn (see: slowstart list stacks). QUIC stacks and "
-        "simulated may stand in one table: repeat the option.",
+        "stack, such as quinn (see: slowstart list stacks), in virtual time unless --clock real. "
+        "QUIC stacks and simulated may stand in one table: repeat the option.",
     ),
 ]
 
@@ -164,7 +165,7 @@ def compare_paths(
     }
     amount = SIZE if size is None and duration is None else size
     algorithms = _first(algorithm or list(ALGORITHMS), baseline)
-    kind, beside = stacks.chosen(options.stacks)
+    kind, beside = stacks.chosen(options.stacks, options.clock)
     if options.traces and not options.report:
         raise InputError("--traces writes files, so it needs a folder, -o DIR")
     look = options.look()
@@ -297,7 +298,7 @@ def run_file(
 
     if options.traces and options.output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
-    kind, (stack, *others) = stacks.chosen(options.stacks)
+    kind, (stack, *others) = stacks.chosen(options.stacks, options.clock)
     if others:
         raise InputError("a scenario runs on one stack: name one with --stack")
     tested, given = split(algorithm or [])

@@ -1,4 +1,4 @@
-"""The option ``--stack``: QUIC stacks in virtual time, beside the simulated TCP or alone."""
+"""The options ``--stack`` and ``--clock``: which stacks run, together or alone, and how."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 _KERNELS = (Stack.LINUX.value, Stack.LINUX_VM.value)
 
 
-def chosen(given: Sequence[str]) -> tuple[Stack, list[str]]:
-    """The kind of a stack, and the names of those in virtual time.
+def chosen(given: Sequence[str], clock: str | None) -> tuple[Stack, list[str]]:
+    """The kind of a stack, and the names of those for which scenarios are made.
 
     Raises:
-        InputError: A stack is unknown or given twice, or a kernel stands beside others.
+        InputError: A stack is unknown or given twice, a kernel stands beside others, or a stack
+            does not have the clock.
     """
     stacks.check_names(given, _KERNELS)
+    stacks.check_clock(given, clock)
+    if clock == "real" and given != [Stack.LINUX.value]:
+        return Stack.REAL, list(given)
     if len(given) == 1 and given[0] in _KERNELS:
         return Stack(given[0]), [stacks.SIMULATED]
     for name in given:

@@ -77,8 +77,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
             "repeat the runs with other sizes."
         )
         made = json.loads(runs.text)["runs"]
-        inside = [each["kernel"] for each in made if each["stack"] == "linux-vm"]
-        kernel = report.kernel(inside[0] if inside else None)
+        kernel = report.kernel(made[0])
         left_out = sum(not each["counts"] for each in made)
         if left_out:
             painter.notes.append(

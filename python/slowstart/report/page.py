@@ -160,7 +160,7 @@ def write(
         drawings: The figures, in order.
         notes: Sentences about excluded runs and omitted figures.
         block: The words and tables about the start-ups.
-        kernel: The kernel that ran them, if one did.
+        kernel: What ran them, unless they were in virtual time (:func:`kernel`).
         paired: The comparisons with the baseline.
     """
     paths = {each.path: each.resolved["path"] for each in scenarios}
@@ -226,7 +226,6 @@ def write(
         names=names or list(dict.fromkeys(row["name"] for row in overview["traffic"])),
         titles=[tables.short(path) for path in measured],
         flows=_flows(scenarios),
-        linux=kernel is not None,
         kernel=kernel,
         seeds=(any_of_them.seed, any_of_them.seed + any_of_them.runs - 1),
         runs=any_of_them.runs,
@@ -234,9 +233,13 @@ def write(
     (folder / "report.html").write_text(page, encoding="utf-8")
 
 
-def kernel(inside: str | None) -> str:
-    """Describes the kernel that ran: the one ``inside`` a virtual machine, or this machine's."""
-    return f"{inside} in a virtual machine, in virtual time" if inside else platform.release()
+def kernel(run: Mapping[str, Any]) -> str:
+    """Describes what ran, by an entry of the result document of a kernel or in real time."""
+    if run["stack"] == "linux-vm":
+        return f"the TCP of Linux {run['kernel']} in a virtual machine, in virtual time"
+    if run["stack"] == "linux":
+        return f"the TCP of Linux {platform.release()}"
+    return f"{run['stack']} {run['stack_version']} in real time, on Linux {run['kernel']}"
 
 
 def _flows(scenarios: Sequence[Scenario]) -> str:

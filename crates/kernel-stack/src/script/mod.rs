@@ -66,7 +66,7 @@ pub fn with_kernel<T: Send>(
     let (namespace, device) = Namespace::make(|| offloading_device(HOST, tso))?;
     namespace.within(|| {
         configure(script)?;
-        sys::prefer_thread();
+        emulator::prefer_thread();
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut stack = KernelStack {
             device,
