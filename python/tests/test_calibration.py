@@ -25,7 +25,7 @@ from slowstart.studies.bands import Expected
 from slowstart.studies.calibration import Target, applied, takes
 from slowstart.studies.catalogue import FOLDERS, names
 from slowstart.studies.claims import Verdict, decide, over_points
-from slowstart.studies.estimates import Estimate, censor
+from slowstart.studies.estimates import Estimate, censor, place
 from slowstart.studies.weights import Sample, compared, weigh
 
 STUDY = """title = "A study"
@@ -300,6 +300,17 @@ def test_a_published_mean_is_judged_by_both_standard_errors() -> None:
     # It never exceeds one standard deviation of runs, however few ours are.
     wide = expected.beside(0, 100)
     assert (wide.low, wide.high) == pytest.approx((12.0, 15.4))
+
+
+def test_one_published_run_differs_only_beyond_what_our_number_of_runs_can_show() -> None:
+    band = Expected(0.025, 0.975)
+    for count, refuted in ((20, False), (38, False), (40, True)):
+        found = place(np.arange(1.0, count + 1), 0.5)
+        assert found.value == 0
+        # A run like ours is the smallest of all with a probability of one in count + 1.
+        assert found.high == pytest.approx(1 / (count + 1))
+        assert band.refutes(found) == refuted
+    assert place(np.array([1.0, 2.0, 2.0, 3.0]), 2.0).value == 0.5
 
 
 def test_what_ends_at_the_limit_counts_as_at_least_that() -> None:

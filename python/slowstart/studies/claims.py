@@ -380,7 +380,7 @@ def measured_once(verdicts: Sequence[Verdict]) -> list[list[str]]:
     """The numbers that rest on one measurement, in groups of at least two.
 
     Two measurements do not agree in every digit of the value and of both ends of its interval by
-    chance. Shares and values without an interval are left out, because these have few values.
+    chance. Shares, places and values without an interval are left out: these have few values.
     """
     groups: dict[tuple[float, float, float, int], dict[str, None]] = {}
     for each in verdicts:
@@ -388,6 +388,8 @@ def measured_once(verdicts: Sequence[Verdict]) -> list[list[str]]:
         if claim.standing != INDEPENDENT or found is None:
             continue
         if found.low is None or found.high is None or found.low == found.high:
+            continue
+        if found.confidence is None:
             continue
         if claim.statistic == "share" and claim.function is None:
             continue

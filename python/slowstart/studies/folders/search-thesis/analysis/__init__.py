@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart.studies.estimates import Estimate, estimate
+from slowstart.studies.estimates import Estimate, estimate, place
 from slowstart.studies.measures import filtered
 from slowstart.studies.store import Extract
 
@@ -218,8 +218,7 @@ def place_among(findings: Findings, stack: Stack, parameters: Mapping[str, Any])
     mine = filtered(rows, parameters["select"])
     if mine.is_empty():
         return None
-    below = float((mine[column].fill_null(float("inf")) < value).sum() / len(mine))
-    return Estimate(below, None, None, None, len(mine), len(mine))
+    return place(mine[column].fill_null(float("inf")).to_numpy(), value)
 
 
 def memory(_: Findings, __: Stack, ___: Mapping[str, Any]) -> Estimate:
