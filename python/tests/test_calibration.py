@@ -26,6 +26,7 @@ from slowstart.studies.calibration import Target, applied, takes
 from slowstart.studies.catalogue import FOLDERS, names
 from slowstart.studies.claims import Verdict, decide, over_points
 from slowstart.studies.estimates import Estimate, censor, place
+from slowstart.studies.files import Scalar
 from slowstart.studies.weights import Sample, compared, weigh
 
 STUDY = """title = "A study"
@@ -176,7 +177,7 @@ keys = ["path.buffer"]
     points = studies.load(write(tmp_path, text)).calibrations["path"].points()
     # The other part has no runs beside a share of 1, so its value is no edge.
     calibration = studies.load(write(tmp_path, text), sets=False).calibrations["path"]
-    alone = {"share": 1.0, "other": "200 packets", "buffer": "413 packets"}
+    alone: dict[str, Scalar] = {"share": 1.0, "other": "200 packets", "buffer": "413 packets"}
     assert calibration.edges(alone) == ["share"]
     assert calibration.edges({**alone, "share": 0.5}) == ["share", "other"]
     # Three single buffers, {200, 413} in either order, and 800 with each of the two.
