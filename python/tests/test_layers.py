@@ -59,7 +59,7 @@ FLOORS = (
     # The framework of studies.
     ("studies.files", "studies.grid", "studies.estimates", "studies.analysis"),
     ("studies.catalogue", "studies.bands", "studies.store", "studies.calibration"),
-    ("studies.readings", "studies.replay"),
+    ("studies.readings", "studies.replay", "studies.weights", "studies.allowed"),
     ("studies.plan",),
     ("studies.measures",),
     ("studies.evidence", "studies.drawings", "studies.seals"),
@@ -70,7 +70,7 @@ FLOORS = (
     ("studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
     ("studies.page",),
-    ("studies.library", "studies.showing", "studies.terminal"),
+    ("studies.library", "studies.showing", "studies.terminal", "studies.totals"),
     ("studies",),
     # Sweeps.
     ("sweeps.expressions",),

@@ -135,7 +135,7 @@ reverse.jitter = { amount = "480 ms", distribution = "sine", period = "2 s" }
 "#,
     },
     // Both directions: LeoCC. Round trip and buffer are the chosen point of those that the runs of
-    // Kachooei 2024 with HyStart off allow (1.2 to 2 MB: smallest RTT about 30 ms, capacity 0.4
+    // Kachooei 2024 with HyStart off allow (1.3 to 2 MB: smallest RTT about 30 ms, capacity 0.4
     // (0.1) s, first loss 0.6 (0.1) s; calibration.toml of the study `search-thesis`). Loss: a tenth
     // of the forward loss of the LeoReplayer authors, because none of the thesis' 77 runs left slow
     // start on random loss. See docs/reference/networks/leo.md.

@@ -3,10 +3,10 @@
 ``calibration.toml`` in a study's folder has a ``[[calibration]]`` for each network: the published
 numbers of plain slow start (targets), the parameters that may move and their plausible ranges, and
 the points to search. ``slowstart study NAME --calibrate`` searches
-(:mod:`slowstart.studies.calibrate`) and writes ``calibration/NAME.toml``: the points that the
-targets allow. Claims about the network are judged at the chosen point and at a spread-out subset of
-the others. This is history matching (Craig, Goldstein, Seheult and Smith, *Pressure matching for
-hydrocarbon reservoirs*, 1997) with the standard errors of both samples as the only tolerance.
+(:mod:`slowstart.studies.calibrate`) and writes ``calibration/NAME.toml``
+(:mod:`slowstart.studies.allowed`): the points that hold 95 % of the weight that the targets give
+(:mod:`slowstart.studies.weights`). Claims about the network are judged at one of them, and at
+a spread-out subset of the others.
 
 A point sets scenario keys. A mixture gives a ``share`` of the runs the keys of its first part, and
 the others those of its second.
@@ -103,6 +103,8 @@ class Target:
     n: int
     rounding: float
     """Half of the last printed digit."""
+    discrepancy: float
+    """How far the best point of the model may be from the truth (a standard deviation)."""
     limit: float | None
     """What a run without a value counts as (the observation ended there)."""
     labels: Mapping[str, Any]
@@ -117,6 +119,8 @@ class Calibration:
     about: str
     presets: tuple[str, ...]
     runs: Repetitions
+    most: int
+    """The most runs of a point: a search makes more until the set is stable."""
     judged: int
     """The number of allowed points, next to the chosen one, at which claims are judged."""
     scenario: Mapping[str, Any]
@@ -188,7 +192,25 @@ class Calibration:
         """
         if not self.targets:
             return []
-        return [name for name, each in self.parameters.items() if each.is_edge(point[name])]
+        whole = any(each.is_share and point[name] == 1 for name, each in self.parameters.items())
+        return [
+            name
+            for name, each in self.parameters.items()
+            # The second part of a mixture has no runs if the first has all.
+            if each.is_edge(point[name]) and not (whole and each.part == 1)
+        ]
+
+    def at_preset(self, preset: str) -> dict[str, Scalar] | None:
+        """The point that a preset is, a single network; ``None`` if it lacks a parameter's key."""
+        point: dict[str, Scalar] = {}
+        for name, each in self.parameters.items():
+            value: Any = 1.0 if each.is_share else {"path": _table(preset)}
+            for step in each.keys[0].split(".") if each.keys else ():
+                value = value.get(step) if isinstance(value, dict) else None
+            if value is None:
+                return None
+            point[name] = value
+        return point
 
     def distance_between(self, one: Mapping[str, Scalar], other: Mapping[str, Scalar]) -> float:
         """How far apart two points are, with each range scaled to 1."""
@@ -196,29 +218,6 @@ class Calibration:
             [axis.place(one[name]) for name, axis in self.parameters.items()],
             [axis.place(other[name]) for name, axis in self.parameters.items()],
         )
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """The result of a search: ``calibration/NAME.toml``."""
-
-    chosen: Mapping[str, Scalar]
-    judged: tuple[Mapping[str, Scalar], ...]
-    """Further points at which claims are judged."""
-    ranges: Mapping[str, tuple[Scalar, ...]]
-    """The values of each parameter that occur in the set, in order."""
-    size: int
-    searched: int
-    met: bool
-    """Whether any point meets all targets. If not, the set is the nearest point alone."""
-    distance: float
-    """Of the chosen point, in standard errors, to its worst target."""
-    found: Mapping[str, float]
-    """The targets' values at the chosen point."""
-    reach: Mapping[str, tuple[float, float]]
-    """Their smallest and largest values over the whole set."""
-    command: str
-    definition: str
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -252,8 +251,8 @@ def read_calibrations(
 
 def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
     node.only(
-        "name", "about", "presets", "runs", "judged", "scenario", "cases", "extract", "search",
-        "parameters", "target", "fixed",
+        "name", "about", "presets", "runs", "most", "judged", "scenario", "cases", "extract",
+        "search", "parameters", "target", "fixed",
     )  # fmt: skip
     node.need("name", "about", "presets", "scenario", "parameters", "search")
     name = node.text("name")
@@ -282,6 +281,10 @@ def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
         if hooks(extract) is None:
             raise node.refuse(f"extract: the study's analysis has no Extract {extract}", "extract")
     targets = tuple(_target(each, cases) for each in node.tables("target"))
+    repeated = Repetitions.read(node, "runs")
+    most = node.integer("most", repeated.full)
+    if most < repeated.full:
+        raise node.refuse(f"most: a full search begins with {repeated.full} runs", "most")
     fixed = node.table("fixed")
     fixed.only(*parameters)
     if not targets:
@@ -291,7 +294,8 @@ def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
         name=name,
         about=node.text("about"),
         presets=tuple(presets),
-        runs=Repetitions.read(node, "runs"),
+        runs=repeated,
+        most=most,
         judged=node.integer("judged", 4, least=0),
         scenario=node.table("scenario").value,
         cases={each: cases.table(each).value for each in cases.value} or {"": {}},
@@ -357,10 +361,10 @@ def _parameter(node: Node, name: str, kind: str) -> Parameter:
 
 def _target(node: Node, cases: Node) -> Target:
     node.only(
-        "id", "words", "where", "metric", "statistic", "published", "sd", "n", "rounding", "limit",
-        "select",
+        "id", "words", "where", "metric", "statistic", "published", "sd", "n", "rounding",
+        "discrepancy", "limit", "select",
     )  # fmt: skip
-    node.need("id", "words", "where", "metric", "published", "n", "rounding")
+    node.need("id", "words", "where", "metric", "published", "n", "rounding", "discrepancy")
     metric = node.text("metric")
     try:
         pl.sql_expr(metric)
@@ -369,6 +373,9 @@ def _target(node: Node, cases: Node) -> Target:
     statistic = node.choice("statistic", STATISTICS, "mean")
     if node.has("sd") and statistic != "mean":
         raise node.refuse("sd belongs to a mean", "sd")
+    discrepancy = node.number("discrepancy")
+    if discrepancy < 0:
+        raise node.refuse("discrepancy: expected a standard deviation, 0 or more", "discrepancy")
     labels = node.table("select")
     labels.only("case")
     if labels.has("case") and labels.text("case") not in cases.value:
@@ -383,6 +390,7 @@ def _target(node: Node, cases: Node) -> Target:
         sd=node.number("sd") if node.has("sd") else None,
         n=node.integer("n", 1, least=2),
         rounding=node.number("rounding"),
+        discrepancy=discrepancy,
         limit=node.number("limit") if node.has("limit") else None,
         labels=labels.value,
     )
@@ -449,84 +457,3 @@ def _put(tree: Any, steps: Sequence[str], value: Scalar, model: Any) -> None:
         whole = isinstance(below, dict) and step not in _SECTIONS
         tree[step] = copy.deepcopy(below) if whole else {}
     _put(tree[step], steps[1:], value, below)
-
-
-# --- the set that a search allows ----------------------------------------------------------------
-
-
-def read_allowed(folder: Path, calibration: Calibration) -> Allowed | None:
-    """The stored set of a calibration; ``None`` if there is none yet.
-
-    Raises:
-        InputError: The file is invalid, or another search than the calibration's made it.
-    """
-    file = folder / FOLDER / f"{calibration.name}.toml"
-    if not file.is_file():
-        return None
-    node = Node.read(file)
-    node.only(
-        "command", "definition", "searched", "size", "met", "distance", "chosen", "judged", "found",
-        "reach", "ranges",
-    )  # fmt: skip
-    if node.text("definition") != calibration.definition:
-        raise node.refuse(
-            f"{calibration.name} in {FILE} has changed since this set was made: repeat the "
-            f"calibration ({node.text('command')})"
-        )
-    points = [node.table("chosen").value, *(each.value for each in node.tables("judged"))]
-    for point in points:
-        if set(point) != set(calibration.parameters):
-            raise node.refuse("a point needs a value of each parameter", "chosen")
-    found, ranges, reach = (node.table(key) for key in ("found", "ranges", "reach"))
-    return Allowed(
-        chosen=points[0],
-        judged=tuple(points[1:]),
-        ranges={key: tuple(ranges.scalars(key)) for key in ranges.value},
-        size=node.integer("size", 0, least=0),
-        searched=node.integer("searched", 0, least=0),
-        met=node.boolean("met", default=True),
-        distance=node.number("distance"),
-        found={key: found.number(key) for key in found.value},
-        reach={key: _reach(reach, key) for key in reach.value},
-        command=node.text("command"),
-        definition=node.text("definition"),
-    )
-
-
-def _reach(node: Node, key: str) -> tuple[float, float]:
-    values = node.scalars(key)
-    if len(values) != 2 or any(isinstance(each, (str, bool)) for each in values):
-        raise node.refuse(f"{key}: expected the smallest and the largest value", key)
-    return float(values[0]), float(values[1])
-
-
-def write_allowed(allowed: Allowed) -> str:
-    """The text of ``calibration/NAME.toml``."""
-
-    def row(values: Mapping[str, Any]) -> str:
-        inside = ", ".join(
-            f"{json.dumps(key)} = {json.dumps(each)}" for key, each in values.items()
-        )
-        return f"{{ {inside} }}" if inside else "{}"
-
-    def short(value: float) -> float:
-        return float(f"{value:.6g}")
-
-    lines = [
-        f"# Made by: {allowed.command}",
-        "# The points that the published baseline allows. Do not edit: repeat the command.",
-        f"command = {json.dumps(allowed.command)}",
-        f"definition = {json.dumps(allowed.definition)}",
-        f"searched = {allowed.searched}",
-        f"size = {allowed.size}",
-        f"met = {json.dumps(allowed.met)}",
-        f"distance = {json.dumps(round(allowed.distance, 4))}",
-        f"chosen = {row(allowed.chosen)}",
-        f"found = {row({key: short(each) for key, each in allowed.found.items()})}",
-        f"reach = {row({key: [short(x) for x in each] for key, each in allowed.reach.items()})}",
-        f"ranges = {row({key: list(each) for key, each in allowed.ranges.items()})}",
-        "judged = [",
-        *(f"  {row(point)}," for point in allowed.judged),
-        "]",
-    ]
-    return "\n".join(lines) + "\n"

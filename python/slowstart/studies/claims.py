@@ -105,6 +105,8 @@ class Verdict:
     low: float | None = None
     high: float | None = None
     """The smallest and the largest value over the points."""
+    weight: float | None = None
+    """The part of the calibrated set's weight that is nearest to the points at which it agrees."""
     runs_to_decide: int | None = None
     """Of an undecided claim: about how many runs would decide it, if the value stayed."""
 
@@ -302,11 +304,15 @@ def over_range(chosen: Verdict, reach: tuple[float, float]) -> Verdict:
     )
 
 
-def over_points(chosen: Verdict, others: Mapping[str, Verdict]) -> Verdict:
+def over_points(
+    chosen: Verdict, others: Mapping[str, Verdict], shares: Mapping[str, float] | None = None
+) -> Verdict:
     """The verdict over what the publication leaves open: ``chosen`` and ``others``, by their words.
 
-    A point at which the claim has no value is left out. An undecided point contradicts no other:
-    with points that all agree, or all differ, the claim is undecided.
+    ``shares`` are the parts of a calibrated set's weight that are nearest to these points; that of
+    the chosen point has the key "". A point at which the claim has no value is left out. An
+    undecided point contradicts no other: with points that all agree, or all differ, the claim is
+    undecided.
     """
     judged = {
         words: each for words, each in others.items() if each.word in _JUDGED and each.estimate
@@ -320,6 +326,11 @@ def over_points(chosen: Verdict, others: Mapping[str, Verdict]) -> Verdict:
     low, high = min(values), max(values)
     unit = f" {chosen.claim.unit}" if chosen.claim.unit else ""
     span = f"{plain(low)} to {plain(high)}{unit}"
+    weight = None
+    if shares is not None and set(judged) <= set(shares):
+        known = {"": chosen, **judged}
+        total = sum(shares[name] for name in known)
+        weight = sum(shares[name] for name, each in known.items() if each.word == AGREES) / total
     if len(words) == 1:
         word = chosen.word
         reason = f"{chosen.reason}; so at all {len(every)} points that are left open: {span}"
@@ -336,13 +347,16 @@ def over_points(chosen: Verdict, others: Mapping[str, Verdict]) -> Verdict:
             name for name, each in judged.items() if each.word in (AGREES, DIFFERS)
             and each.word != chosen.word
         ]  # fmt: skip
+        weighed = "" if weight is None else f" ({weight:.0%} of the weight)"
         reason = (
-            f"agrees at {agreeing} of {len(every)} points that the publication leaves open: "
-            f"{span}; at the chosen one: {chosen.reason}; otherwise at: {', '.join(turning)}"
+            f"agrees at {agreeing} of {len(every)} points that the publication leaves open"
+            f"{weighed}: {span}; at the chosen one: {chosen.reason}; otherwise at: "
+            f"{', '.join(turning)}"
         )
     return replace(
-        chosen, word=word, reason=reason, points=len(every), agreeing=agreeing, low=low, high=high
-    )
+        chosen, word=word, reason=reason, points=len(every), agreeing=agreeing, low=low, high=high,
+        weight=weight,
+    )  # fmt: skip
 
 
 def by_number(verdicts: Sequence[Verdict]) -> dict[str, str]:
@@ -366,7 +380,7 @@ def measured_once(verdicts: Sequence[Verdict]) -> list[list[str]]:
     """The numbers that rest on one measurement, in groups of at least two.
 
     Two measurements do not agree in every digit of the value and of both ends of its interval by
-    chance. Shares and values without an interval are left out, because these have few values.
+    chance. Shares, places and values without an interval are left out: these have few values.
     """
     groups: dict[tuple[float, float, float, int], dict[str, None]] = {}
     for each in verdicts:
@@ -374,6 +388,8 @@ def measured_once(verdicts: Sequence[Verdict]) -> list[list[str]]:
         if claim.standing != INDEPENDENT or found is None:
             continue
         if found.low is None or found.high is None or found.low == found.high:
+            continue
+        if found.confidence is None:
             continue
         if claim.statistic == "share" and claim.function is None:
             continue

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 __all__ = ["CONFIDENCE", "RELATIONS", "STATISTICS", "Estimate", "censor", "estimate", "holm",
-           "ratio_of_means", "relate"]  # fmt: skip
+           "place", "ratio_of_means", "relate"]  # fmt: skip
 
 CONFIDENCE = 0.95
 _RESAMPLES = 10_000
@@ -70,6 +70,20 @@ class Estimate:
     reach: tuple[float, float] | None = None
     """The least and the greatest value over all that the publication allows, and every value
     between them; ``None`` if it allows nothing else. A function of an analysis may know it."""
+
+
+def place(values: Values, one: float) -> Estimate:
+    """The fraction of ``values`` below a single other value, ties counting half.
+
+    If the other value is a draw from the same distribution, each of the places between ``n`` values
+    is as probable as any other. The interval is its place, ``k`` to ``k + 1`` parts of ``n + 1``.
+    It has no confidence of its own, and the places of other numbers may equal it.
+    """
+    count = len(values)
+    below = float((values < one).sum() + 0.5 * (values == one).sum())
+    return Estimate(
+        below / count, below / (count + 1), (below + 1) / (count + 1), None, count, count
+    )
 
 
 def censor(rows: pl.DataFrame, limit: float, statistic: str) -> tuple[pl.DataFrame, int] | None:

@@ -26,7 +26,8 @@ from slowstart.studies.files import nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slowstart.studies.calibration import Allowed, Calibration
+    from slowstart.studies.allowed import Allowed
+    from slowstart.studies.calibration import Calibration
     from slowstart.studies.claims import Claim, Verdict
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.files import Node

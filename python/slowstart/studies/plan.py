@@ -36,7 +36,8 @@ from slowstart.studies.store import Extract, Job, time_to
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from slowstart.studies.calibration import Allowed, Calibration
+    from slowstart.studies.allowed import Allowed
+    from slowstart.studies.calibration import Calibration
     from slowstart.studies.readings import Reading
     from slowstart.studies.replay import Replay
 

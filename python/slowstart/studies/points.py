@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from slowstart.studies.claims import Claim
     from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Rows
+    from slowstart.studies.plan import Cell
     from slowstart.studies.store import Job, Store
     from slowstart.studies.study import Study
 
@@ -91,19 +92,39 @@ def over_set(
                 found = verdict_on(each.claim, rows, "simulated")
                 others.setdefault(each.claim.name, {})[words] = found
     return [
-        over_points(each, others.get(each.claim.name, {})) if each.stack == "simulated" else each
+        over_points(each, others.get(each.claim.name, {}), _shares(study, each.claim))
+        if each.stack == "simulated"
+        else each
         for each in verdicts
     ]
 
 
+def _shares(study: Study, claim: Claim) -> dict[str, float] | None:
+    """The weights nearest to the points of the only calibrated network that a claim is about."""
+    names = {name for cell in _cells(study, claim) for name in cell.calibrations}
+    if len(names) != 1:
+        return None
+    (name,) = names
+    allowed = study.allowed.get(name)
+    if allowed is None or not study.calibrations[name].targets:
+        return None
+    words = ["", *study.points]
+    return dict(zip(words, allowed.shares, strict=False))
+
+
 def rests_on(study: Study, claim: Claim, place: int = 0) -> bool:
     """Whether a claim is about cells that have a further point of this number."""
+    return any(bool(cell.at(place)) for cell in _cells(study, claim))
+
+
+def _cells(study: Study, claim: Claim) -> list[Cell]:
+    """The cells that a claim is about."""
     if claim.experiment is None:
-        return False
+        return []
     plan = study.experiments[claim.experiment]
     sides = [claim.select] if claim.against is None else [claim.select, claim.against]
     if claim.function is not None:
         # A function selects its runs by its parameters.
         named = {key: value for key, value in claim.parameters.items() if key in plan.axes}
         sides = [{**claim.select, **named}]
-    return any(bool(cell.at(place)) for labels in sides for cell in plan.select(labels))
+    return [cell for labels in sides for cell in plan.select(labels)]

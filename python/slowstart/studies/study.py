@@ -17,13 +17,9 @@ from slowstart import traces as recorded
 from slowstart._native import run_batch
 from slowstart.errors import InputError
 from slowstart.fidelity import STUDY as FIDELITY
+from slowstart.studies.allowed import Allowed, read_allowed
 from slowstart.studies.analysis import load_analysis
-from slowstart.studies.calibration import (
-    Allowed,
-    Calibration,
-    read_allowed,
-    read_calibrations,
-)
+from slowstart.studies.calibration import Calibration, read_calibrations
 from slowstart.studies.catalogue import CLAIMS, FOLDERS, STUDY, names
 from slowstart.studies.claims import Claim, count_once, read_claim
 from slowstart.studies.drawings import Drawing, read_drawing

@@ -95,6 +95,7 @@ def _show_fitted(out: Console, findings: Findings) -> None:
     for name, allowed in study.allowed.items():
         calibration = study.calibrations[name]
         out.print(Text(f"{name}: fitted to, and predicted", "bold"), soft_wrap=long)
+        out.print(Text(f"  {allowed.words}", "dim"), soft_wrap=long)
         for target in headline.fitted(calibration, allowed):
             out.print(Text(f"  fitted     {_fit(target)}"), soft_wrap=long)
         for verdict in headline.predicted(
@@ -223,14 +224,7 @@ def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
     for each in found:
         allowed, names = each.allowed, list(each.calibration.parameters)
         out.print()
-        head = f"{each.calibration.name}: {allowed.size} of {allowed.searched} points allowed"
-        if not each.calibration.targets:
-            head += " (the publication has no number of the baseline)"
-        elif not allowed.met:
-            head = (
-                f"{each.calibration.name}: none of {allowed.searched} points meets the baseline; "
-                f"the nearest is {allowed.distance:.1f} standard errors away"
-            )
+        head = f"{each.calibration.name}: {allowed.words}"
         out.print(Text(head, "bold"), soft_wrap=long)
         for target in headline.fitted(each.calibration, allowed):
             out.print(Text(f"  {_fit(target)}"), soft_wrap=long)
@@ -238,15 +232,46 @@ def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
             values = allowed.ranges[name]
             reach = str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
             out.print(Text(f"  {name}: {reach}; chosen {allowed.chosen[name]}"), soft_wrap=long)
+        for shipped in allowed.presets:
+            out.print(Text(f"  {shipped.words}", "" if shipped.met else "yellow"), soft_wrap=long)
         for name in each.calibration.edges(allowed.chosen):
             words = (
                 f"  {name}: the chosen value is the last one searched: widen values, or give edge"
             )
             out.print(Text(words, "yellow"), soft_wrap=long)
-        if each.calibration.targets:
-            out.print(Text(f"  {each.runs} runs of each point", "dim"), soft_wrap=long)
     out.print()
     sys.stdout.write(f"The sets and every point tried are in {folder}\n")
+
+
+def show_totals(found: Sequence[Mapping[str, Any]]) -> None:
+    """Prints the verdicts of each study by published number, and their sums."""
+    words = list(found[0]["totals"])
+    heads = ["study", "runs", "numbers", *words, "differs without an experiment"]
+    rows = [
+        [
+            each["name"],
+            "quick" if each["quick"] else "full",
+            str(each["numbers"]),
+            *(str(each["totals"][word]) for word in words),
+            str(len(each["without_experiment"])),
+        ]
+        for each in found
+    ]
+    sums = [sum(int(row[place]) for row in rows) for place in range(2, len(heads))]
+    rows.append(["all", "", *(str(each) for each in sums)])
+    if write_plain(heads, rows):
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="left" if place < 2 else "right")
+    for row in rows:
+        table.add_row(*row)
+    out = console()
+    out.print(table)
+    for each in found:
+        if each["without_experiment"]:
+            those = f"{each['name']} without an experiment: {', '.join(each['without_experiment'])}"
+            out.print(Text(those), soft_wrap=True)
 
 
 def searches(name: str, found: Sequence[Search]) -> dict[str, Any]:
@@ -259,20 +284,34 @@ def searches(name: str, found: Sequence[Search]) -> dict[str, Any]:
         "calibrations": [
             {
                 "name": each.calibration.name,
-                "runs": each.runs,
+                "runs": each.allowed.runs,
                 "searched": each.allowed.searched,
                 "allowed": each.allowed.size,
+                "held_at_least": each.allowed.low,
+                "stable": each.allowed.stable,
                 "meets_targets": each.allowed.met,
                 "bound_se": each.bound,
                 "chosen": dict(each.allowed.chosen),
                 "judged": [dict(point) for point in each.allowed.judged],
+                "shares": list(each.allowed.shares),
                 "ranges": {key: list(values) for key, values in each.allowed.ranges.items()},
+                "presets": [
+                    {
+                        "preset": one.preset,
+                        "point": dict(one.point),
+                        "distance_se": one.distance,
+                        "meets_targets": one.met,
+                    }
+                    for one in each.allowed.presets
+                ],
                 "points": [
                     {
                         "point": dict(tried.point),
                         "found": dict(tried.found),
                         "distance_se": tried.distance if tried.distance != math.inf else None,
-                        "allowed": tried.distance <= each.bound,
+                        "weight": tried.weight,
+                        "weight_se": tried.error,
+                        "allowed": tried.inside,
                     }
                     for tried in each.tried
                 ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart.studies.estimates import Estimate
+from slowstart.studies.estimates import Estimate, place
 from slowstart.studies.store import Extract
 
 if TYPE_CHECKING:
@@ -147,8 +147,7 @@ def place_among(findings: Findings, stack: Stack, parameters: Mapping[str, Any])
     numbers = rows[column].drop_nulls()
     if numbers.is_empty():
         return None
-    below = float(((numbers < value).sum() + 0.5 * (numbers == value).sum()) / len(numbers))
-    return Estimate(below, None, None, None, len(numbers), len(numbers))
+    return place(numbers.to_numpy(), value)
 
 
 acknowledged_5mb_s = _clock(5)

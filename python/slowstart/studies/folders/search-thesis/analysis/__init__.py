@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart.studies.estimates import Estimate, estimate
+from slowstart.studies.estimates import Estimate, estimate, place
 from slowstart.studies.measures import filtered
 from slowstart.studies.store import Extract
 
@@ -104,6 +104,9 @@ def closed(_: Findings, __: Stack, parameters: Mapping[str, Any]) -> Estimate | 
         value = float(norm(np.linspace(0, 20, 2001)).max())
     elif parameters["value"] == "after one round":
         value = float(norm(np.array([1.0]), 4)[0])
+    elif parameters["value"] == "whole rounds":
+        rounds = np.minimum(2.0 ** np.arange(6), 16)
+        value = 1 - float(rounds[-4:].sum()) / (2 * float(rounds[-5:-1].sum()))
     else:
         value = crossing(parameters["threshold"], queue=parameters.get("queue", False))
     return Estimate(value, None, None, None, 0, 0)
@@ -215,8 +218,18 @@ def place_among(findings: Findings, stack: Stack, parameters: Mapping[str, Any])
     mine = filtered(rows, parameters["select"])
     if mine.is_empty():
         return None
-    below = float((mine[column].fill_null(float("inf")) < value).sum() / len(mine))
-    return Estimate(below, None, None, None, len(mine), len(mine))
+    return place(mine[column].fill_null(float("inf")).to_numpy(), value)
+
+
+def memory(_: Findings, __: Stack, ___: Mapping[str, Any]) -> Estimate:
+    """The bins of SEARCH 2.0, as a fraction of those of 1.0: counted in sections 4.3 and 4.4.1.
+
+    2.0 keeps the 10 bins of a window and 15 extra ones. 1.0 keeps as many for the sent bytes. Its
+    window of delivered bytes is smaller (figure 4.4): 10 bins, or as many as for the sent bytes.
+    """
+    window, extra = 10, 15
+    two, least, most = window + extra, (window + extra) + window, 2 * (window + extra)
+    return Estimate(two / most, None, None, None, 0, 0, reach=(two / most, two / least))
 
 
 def outliers(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:

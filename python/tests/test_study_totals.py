@@ -1,0 +1,78 @@
+"""``slowstart study totals``: the verdicts of all studies by published number."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slowstart import InputError, studies
+from slowstart.studies import totals
+from slowstart.studies.catalogue import names
+from slowstart.studies.claims import INDEPENDENT, WORDS
+
+if TYPE_CHECKING:
+    from conftest import Command
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "study-totals.md"
+
+
+def write(folder: Path, name: str, counts: list[int], claims: list[dict[str, object]]) -> None:
+    place = folder / f"study-{name}"
+    place.mkdir()
+    document = {
+        "quick": True,
+        "stacks": [{"stack": "simulated"}],
+        "totals": dict(zip(WORDS, counts, strict=True)),
+        "claims": claims,
+    }
+    (place / "result.json").write_text(json.dumps(document))
+
+
+def claim(name: str, verdict: str, standing: str, evidence: dict[str, object]) -> dict[str, object]:
+    return {"id": name, "verdict": verdict, "standing": standing, "evidence": evidence}
+
+
+def test_the_totals_of_all_studies(command: Command, tmp_path: Path) -> None:
+    claims = [
+        claim("shown", "differs", INDEPENDENT, {"half": {"value": 1}}),
+        claim("argued", "differs", INDEPENDENT, {}),
+        claim("again", "differs", "duplicate", {}),
+        claim("fits", "agrees", INDEPENDENT, {}),
+    ]
+    write(tmp_path, "suss-testbed", [1, 2, 0, 0, 0], claims)
+    write(tmp_path, "hsdpa-live", [5, 0, 3, 1, 4], [])
+    done = command("study", "totals", "-o", str(tmp_path))
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows] == ["study", "hsdpa-live", "suss-testbed", "all"]
+    assert rows[2] == ["suss-testbed", "quick", "3", "1", "2", "0", "0", "0", "1"]
+    assert rows[3][2:] == ["16", "6", "2", "3", "1", "4", "1"]
+    entries = json.loads(command("study", "totals", "-o", str(tmp_path), "--json").stdout)
+    assert entries["studies"][1]["without_experiment"] == ["argued"]
+
+
+def test_totals_need_results_and_no_other_option(command: Command, tmp_path: Path) -> None:
+    done = command("study", "totals", "-o", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has no results of a study" in done.stderr
+    assert command("study", "totals", "--quick").returncode == 2
+    (tmp_path / "study-suss-testbed").mkdir()
+    (tmp_path / "study-suss-testbed" / "result.json").write_text("{}")
+    with pytest.raises(InputError, match="is not the result of a study"):
+        totals.gather(tmp_path)
+
+
+def test_the_page_of_totals_has_every_study_and_its_numbers() -> None:
+    text = PAGE.read_text().partition("## Before")[0]
+    rows = re.findall(r"^\| ([a-z-]+) \| (?:quick|full) \| ([\d |]+) \|$", text, re.MULTILINE)
+    counts = {name: [int(each) for each in cells.split(" | ")] for name, cells in rows}
+    assert sorted(counts) == sorted(names())
+    for name in names():
+        numbers, *words = counts[name]
+        known = {each.number for each in studies.load(name).claims if each.standing == INDEPENDENT}
+        assert sum(words[: len(WORDS)]) == numbers
+        # Numbers that rest on one measurement count once, so there may be fewer than are named.
+        assert len(known) / 2 < numbers <= len(known), name
