@@ -1,5 +1,6 @@
 //! A heap of components that selects the next one to act.
 
+use prefetch::prefetch;
 use units::Instant;
 
 /// A component that can act at a time of its own. The default is the first one of a calendar.
@@ -16,12 +17,13 @@ impl Component {
 
 /// The times at which components want to act.
 ///
-/// A binary heap of the components that are scheduled, so one that is not costs nothing. The first
+/// A heap of the components that are scheduled, so one that is not costs nothing. The first
 /// entry is the next to act, and no entry comes before its parent. Of equal times the one of the
 /// component with the lower number comes first. Each component knows where its entry stands.
 #[derive(Clone, Debug, Default)]
 pub struct Calendar {
-    /// The parent of entry `n` is entry `(n - 1) / 2`.
+    /// Entry `n` has up to [`CHILDREN`] children, from entry `CHILDREN * n + 1` on: half the levels of
+    /// a binary heap, and the children lie side by side.
     heap: Vec<Entry>,
     /// The position of each component's entry in the heap, or [`NOWHERE`].
     positions: Vec<u32>,
@@ -35,8 +37,6 @@ pub struct Calendar {
 struct Entry(u128);
 
 impl Entry {
-    const NEVER: Self = Self(u128::MAX);
-
     #[inline(always)]
     const fn new(at: Instant, component: Component) -> Self {
         Self((at.as_nanos() as u128) << 32 | component.0 as u128)
@@ -52,6 +52,9 @@ impl Entry {
         Component(self.0 as u32)
     }
 }
+
+/// Of each entry of the heap.
+const CHILDREN: usize = 4;
 
 /// The position of a component that is not scheduled.
 const NOWHERE: u32 = u32::MAX;
@@ -82,12 +85,38 @@ impl Calendar {
     #[must_use]
     #[inline]
     pub fn soonest_other(&self, component: Component) -> Instant {
-        match self.heap.as_slice() {
-            [first, ..] if first.component() != component => first.at(),
-            [_, left, right, ..] => left.min(right).at(),
-            [_, left] => left.at(),
-            _ => Instant::MAX,
+        match self.heap.first() {
+            Some(first) if first.component() != component => first.at(),
+            _ => {
+                let second = self.first_child(0);
+                second.map_or(Instant::MAX, |(_, entry)| entry.at())
+            }
         }
+    }
+
+    /// The component that acts after the next one, as things are.
+    #[must_use]
+    #[inline(always)]
+    pub fn after_next(&self) -> Option<Component> {
+        self.first_child(0).map(|(_, entry)| entry.component())
+    }
+
+    /// The first of the children of the entry at `position`, with its own position.
+    #[inline(always)]
+    fn first_child(&self, position: usize) -> Option<(usize, Entry)> {
+        let at = CHILDREN * position + 1;
+        let children = self.heap.get(at..)?;
+        if let Some(&[a, b, c, d]) = children.first_chunk::<CHILDREN>() {
+            // Which child comes first is anyone's guess, so this has no branch.
+            let (left, right) = (a.min(b), c.min(d));
+            let in_left = usize::from(b < a);
+            let in_right = 2 + usize::from(d < c);
+            let is_right = right < left;
+            let which = if is_right { in_right } else { in_left };
+            return Some((at + which, left.min(right)));
+        }
+        let children = (at..).zip(children.iter().copied());
+        children.min_by_key(|&(_, entry)| entry)
     }
 
     /// A number that every call of [`Self::schedule`] changes.
@@ -95,6 +124,14 @@ impl Calendar {
     #[inline]
     pub const fn changes(&self) -> u32 {
         self.changes
+    }
+
+    /// Asks for the memory that [`Self::schedule`] of `component` will read. It changes nothing.
+    #[inline(always)]
+    pub fn expect(&self, component: Component) {
+        if let Some(position) = self.positions.get(component.index()) {
+            prefetch(position);
+        }
     }
 
     /// When `component` acts, if it is scheduled.
@@ -147,7 +184,7 @@ impl Calendar {
     #[inline]
     fn rise(&mut self, mut position: usize, entry: Entry) {
         while position > 0 {
-            let above = (position - 1) / 2;
+            let above = (position - 1) / CHILDREN;
             let parent = self.heap[above];
             if parent < entry {
                 break;
@@ -162,14 +199,9 @@ impl Calendar {
     #[inline]
     fn sink(&mut self, mut position: usize, entry: Entry) {
         loop {
-            let left = 2 * position + 1;
-            let Some(&first) = self.heap.get(left) else {
+            let Some((below, child)) = self.first_child(position) else {
                 break;
             };
-            // Which child comes first is anyone's guess, so this has no branch.
-            let second = self.heap.get(left + 1).copied().unwrap_or(Entry::NEVER);
-            let below = left + usize::from(second < first);
-            let child = second.min(first);
             if entry < child {
                 break;
             }
