@@ -17,13 +17,12 @@ impl Component {
 
 /// The times at which components want to act.
 ///
-/// A heap of the components that are scheduled, so one that is not costs nothing. The first
+/// A binary heap of the components that are scheduled, so one that is not costs nothing. The first
 /// entry is the next to act, and no entry comes before its parent. Of equal times the one of the
 /// component with the lower number comes first. Each component knows where its entry stands.
 #[derive(Clone, Debug, Default)]
 pub struct Calendar {
-    /// Entry `n` has up to [`CHILDREN`] children, from entry `CHILDREN * n + 1` on: half the levels of
-    /// a binary heap, and the children lie side by side.
+    /// The parent of entry `n` is entry `(n - 1) / 2`.
     heap: Vec<Entry>,
     /// The position of each component's entry in the heap, or [`NOWHERE`].
     positions: Vec<u32>,
@@ -37,6 +36,8 @@ pub struct Calendar {
 struct Entry(u128);
 
 impl Entry {
+    const NEVER: Self = Self(u128::MAX);
+
     #[inline(always)]
     const fn new(at: Instant, component: Component) -> Self {
         Self((at.as_nanos() as u128) << 32 | component.0 as u128)
@@ -52,9 +53,6 @@ impl Entry {
         Component(self.0 as u32)
     }
 }
-
-/// Of each entry of the heap.
-const CHILDREN: usize = 4;
 
 /// The position of a component that is not scheduled.
 const NOWHERE: u32 = u32::MAX;
@@ -85,38 +83,32 @@ impl Calendar {
     #[must_use]
     #[inline]
     pub fn soonest_other(&self, component: Component) -> Instant {
-        match self.heap.first() {
-            Some(first) if first.component() != component => first.at(),
-            _ => {
-                let second = self.first_child(0);
-                second.map_or(Instant::MAX, |(_, entry)| entry.at())
-            }
+        match self.heap.as_slice() {
+            [first, ..] if first.component() != component => first.at(),
+            [_, left, right, ..] => left.min(right).at(),
+            [_, left] => left.at(),
+            _ => Instant::MAX,
         }
     }
 
     /// The component that acts after the next one, as things are.
     #[must_use]
-    #[inline(always)]
+    #[inline]
     pub fn after_next(&self) -> Option<Component> {
-        self.first_child(0).map(|(_, entry)| entry.component())
+        let second = match self.heap.as_slice() {
+            [_, left, right, ..] => left.min(right),
+            [_, left] => left,
+            _ => return None,
+        };
+        Some(second.component())
     }
 
-    /// The first of the children of the entry at `position`, with its own position.
-    #[inline(always)]
-    fn first_child(&self, position: usize) -> Option<(usize, Entry)> {
-        let at = CHILDREN * position + 1;
-        let children = self.heap.get(at..)?;
-        if let Some(&[a, b, c, d]) = children.first_chunk::<CHILDREN>() {
-            // Which child comes first is anyone's guess, so this has no branch.
-            let (left, right) = (a.min(b), c.min(d));
-            let in_left = usize::from(b < a);
-            let in_right = 2 + usize::from(d < c);
-            let is_right = right < left;
-            let which = if is_right { in_right } else { in_left };
-            return Some((at + which, left.min(right)));
+    /// Asks for the memory that [`Self::schedule`] of `component` will read. It changes nothing.
+    #[inline]
+    pub fn expect(&self, component: Component) {
+        if let Some(position) = self.positions.get(component.index()) {
+            prefetch(position);
         }
-        let children = (at..).zip(children.iter().copied());
-        children.min_by_key(|&(_, entry)| entry)
     }
 
     /// A number that every call of [`Self::schedule`] changes.
@@ -124,14 +116,6 @@ impl Calendar {
     #[inline]
     pub const fn changes(&self) -> u32 {
         self.changes
-    }
-
-    /// Asks for the memory that [`Self::schedule`] of `component` will read. It changes nothing.
-    #[inline(always)]
-    pub fn expect(&self, component: Component) {
-        if let Some(position) = self.positions.get(component.index()) {
-            prefetch(position);
-        }
     }
 
     /// When `component` acts, if it is scheduled.
@@ -184,7 +168,7 @@ impl Calendar {
     #[inline]
     fn rise(&mut self, mut position: usize, entry: Entry) {
         while position > 0 {
-            let above = (position - 1) / CHILDREN;
+            let above = (position - 1) / 2;
             let parent = self.heap[above];
             if parent < entry {
                 break;
@@ -199,9 +183,14 @@ impl Calendar {
     #[inline]
     fn sink(&mut self, mut position: usize, entry: Entry) {
         loop {
-            let Some((below, child)) = self.first_child(position) else {
+            let left = 2 * position + 1;
+            let Some(&first) = self.heap.get(left) else {
                 break;
             };
+            // Which child comes first is anyone's guess, so this has no branch.
+            let second = self.heap.get(left + 1).copied().unwrap_or(Entry::NEVER);
+            let below = left + usize::from(second < first);
+            let child = second.min(first);
             if entry < child {
                 break;
             }
@@ -274,6 +263,8 @@ mod tests {
                 prop_assert_eq!(calendar.next(), expected);
                 let time = |entry: Option<&(u64, usize)>| entry.map_or(Instant::MAX, |&(at, _)| Instant::from_nanos(at));
                 prop_assert_eq!(calendar.soonest(), time(model.first()));
+                let second = model.iter().nth(1).map(|&(_, index)| components[index]);
+                prop_assert_eq!(calendar.after_next(), second);
                 let other = model.iter().find(|entry| entry.1 != index);
                 prop_assert_eq!(calendar.soonest_other(components[index]), time(other));
                 for (index, &at) in times.iter().enumerate() {

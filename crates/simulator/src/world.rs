@@ -147,6 +147,7 @@ impl<'a> World<'a> {
             return self.pop_now(index);
         }
         self.expect_link(side);
+        let has_many_flows = self.has_many_flows();
         // Pops change nothing else of the link, so nothing is asked between them but whether
         // something has been scheduled on this side.
         for _ in 0..MOST_IN_A_ROW {
@@ -163,7 +164,9 @@ impl<'a> World<'a> {
                     return;
                 };
                 self.now = due;
-                self.expect_packets(index);
+                if has_many_flows {
+                    self.expect_flows(index);
+                }
                 self.arrive(&packet);
                 if self.agendas[side].changes() != changes {
                     break;

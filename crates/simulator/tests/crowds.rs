@@ -22,7 +22,14 @@ const MANY_FLOWS: u64 = 256;
 const MANY_LINKS: u64 = 4096;
 
 /// Common ones, which lie in the connection, and others; paced ones, and one that is steered.
-const ALGORITHMS: [&str; 6] = ["cubic", "reno", "bbr", "cubic+search", "cubic+suss", "vegas"];
+const ALGORITHMS: [&str; 6] = [
+    "cubic",
+    "reno",
+    "bbr",
+    "cubic+search",
+    "cubic+suss",
+    "vegas",
+];
 
 struct Draw(ChaCha8Rng);
 

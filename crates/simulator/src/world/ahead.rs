@@ -23,16 +23,15 @@ const MANY_LINKS: usize = 4096;
 const AHEAD: [u64; 3] = [9, 6, 3];
 
 impl World<'_> {
-    /// Requests the state of the flows whose packets leave a link soon.
+    /// Whether so many flows have run at a time that [`Self::expect_flows`] pays.
     #[inline(always)]
-    pub(super) fn expect_packets(&self, link: u32) {
-        if self.running.len() > MANY_FLOWS {
-            self.expect_flows(link);
-        }
+    pub(super) const fn has_many_flows(&self) -> bool {
+        self.running.len() > MANY_FLOWS
     }
 
+    /// Requests the state of the flows whose packets leave a link soon.
     #[inline(never)]
-    fn expect_flows(&self, link: u32) {
+    pub(super) fn expect_flows(&self, link: u32) {
         let link = &self.fabric.links()[link as usize].link;
         let arriving = |count| {
             let packet = link.ahead(count)?;
