@@ -91,18 +91,6 @@ impl Calendar {
         }
     }
 
-    /// The component that acts after the next one, as things are.
-    #[must_use]
-    #[inline]
-    pub fn after_next(&self) -> Option<Component> {
-        let second = match self.heap.as_slice() {
-            [_, left, right, ..] => left.min(right),
-            [_, left] => left,
-            _ => return None,
-        };
-        Some(second.component())
-    }
-
     /// Asks for the memory that [`Self::schedule`] of `component` will read. It changes nothing.
     #[inline]
     pub fn expect(&self, component: Component) {
@@ -263,8 +251,6 @@ mod tests {
                 prop_assert_eq!(calendar.next(), expected);
                 let time = |entry: Option<&(u64, usize)>| entry.map_or(Instant::MAX, |&(at, _)| Instant::from_nanos(at));
                 prop_assert_eq!(calendar.soonest(), time(model.first()));
-                let second = model.iter().nth(1).map(|&(_, index)| components[index]);
-                prop_assert_eq!(calendar.after_next(), second);
                 let other = model.iter().find(|entry| entry.1 != index);
                 prop_assert_eq!(calendar.soonest_other(components[index]), time(other));
                 for (index, &at) in times.iter().enumerate() {

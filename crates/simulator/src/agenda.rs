@@ -87,13 +87,6 @@ impl Agenda {
         fixed.min(self.flows.soonest())
     }
 
-    /// The part that acts after the next one, flows aside, as things are.
-    #[inline(always)]
-    pub fn after_next(&self) -> Option<Part> {
-        let component = self.fixed.after_next()?;
-        Some(self.parts.get(component.index())?.0)
-    }
-
     /// Numbers that change with the agenda.
     #[inline]
     pub const fn changes(&self) -> (u32, u32) {

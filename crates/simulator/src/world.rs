@@ -146,7 +146,6 @@ impl<'a> World<'a> {
         if self.is_plain || self.fabric.link(index).link.decides_late() {
             return self.pop_now(index);
         }
-        self.expect_link(side);
         let has_many_flows = self.has_many_flows();
         // Pops change nothing else of the link, so nothing is asked between them but whether
         // something has been scheduled on this side.

@@ -1,7 +1,7 @@
 //! Many flows and many hosts: both event loops give the same result, to the byte.
 //!
-//! With so many, the loop in turns requests memory ahead (`world/ahead.rs`). No scenario of
-//! `event_loops` has enough of them. `SLOWSTART_CROWDS=200` draws that many of each kind.
+//! With so many flows, the loop in turns requests memory ahead (`world/ahead.rs`). No scenario of
+//! `event_loops` has as many of either.
 
 #![allow(clippy::unwrap_used, reason = "a String takes all that is written")]
 
@@ -15,10 +15,11 @@ use rand_core::{RngCore, SeedableRng};
 use scenario::Scenario;
 use simulator::{EventLoop, RunOptions};
 
-/// Scenarios of each kind in a normal test run.
+/// Scenarios of each kind.
 const SCENARIOS: u64 = 4;
-/// With more flows at a time, and with more links, memory is requested ahead.
+/// With more flows at a time, memory is requested ahead.
 const MANY_FLOWS: u64 = 256;
+/// At least so many access links.
 const MANY_LINKS: u64 = 4096;
 
 /// Common ones, which lie in the connection, and others; paced ones, and one that is steered.
@@ -42,11 +43,6 @@ impl Draw {
     fn algorithm(&mut self) -> &'static str {
         ALGORITHMS[self.between(0, ALGORITHMS.len() as u64 - 1) as usize]
     }
-}
-
-fn scenarios() -> std::ops::Range<u64> {
-    let wanted = std::env::var("SLOWSTART_CROWDS");
-    0..wanted.map_or(SCENARIOS, |count| count.parse().unwrap())
 }
 
 /// A bottleneck with a buffer, and delays in both directions.
@@ -90,7 +86,7 @@ fn compare(text: &str) -> RunResult {
 
 #[test]
 fn many_flows_at_a_time_give_the_result_of_the_plain_loop() {
-    for number in scenarios() {
+    for number in 0..SCENARIOS {
         let draw = &mut Draw(ChaCha8Rng::seed_from_u64(number));
         let mut text = "duration = '1500 ms'\n".to_owned();
         let mbit = draw.between(20, 300);
@@ -120,7 +116,7 @@ fn many_flows_at_a_time_give_the_result_of_the_plain_loop() {
 
 #[test]
 fn many_hosts_give_the_result_of_the_plain_loop() {
-    for number in scenarios() {
+    for number in 0..SCENARIOS {
         let draw = &mut Draw(ChaCha8Rng::seed_from_u64(!number));
         let mut text = "duration = '800 ms'\n".to_owned();
         path(draw, 400, &mut text);
