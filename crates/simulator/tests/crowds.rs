@@ -18,7 +18,7 @@ use simulator::{EventLoop, RunOptions};
 /// Scenarios of each kind.
 const SCENARIOS: u64 = 4;
 /// With more flows at a time, memory is requested ahead.
-const MANY_FLOWS: u64 = 256;
+const MANY_FLOWS: u64 = 2048;
 /// At least so many access links.
 const MANY_LINKS: u64 = 4096;
 
@@ -93,13 +93,13 @@ fn many_flows_at_a_time_give_the_result_of_the_plain_loop() {
         path(draw, mbit, &mut text);
         let mut endless = 0;
         for kind in 0..3 {
-            let count = draw.between(150, 300);
+            let count = draw.between(1100, 1500);
             let algorithm = draw.algorithm();
             writeln!(
                 text,
                 "[[flow]]\nalgorithm = '{algorithm}'\ncount = {count}\nstagger = '{} us'\n\
                  extra_delay = '{} ms'",
-                draw.between(0, 1500),
+                draw.between(0, 300),
                 draw.between(0, 30)
             )
             .unwrap();
