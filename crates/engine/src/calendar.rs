@@ -1,5 +1,6 @@
 //! A heap of components that selects the next one to act.
 
+use prefetch::prefetch;
 use units::Instant;
 
 /// A component that can act at a time of its own. The default is the first one of a calendar.
@@ -87,6 +88,14 @@ impl Calendar {
             [_, left, right, ..] => left.min(right).at(),
             [_, left] => left.at(),
             _ => Instant::MAX,
+        }
+    }
+
+    /// Asks for the memory that [`Self::schedule`] of `component` will read. It changes nothing.
+    #[inline]
+    pub fn expect(&self, component: Component) {
+        if let Some(position) = self.positions.get(component.index()) {
+            prefetch(position);
         }
     }
 

@@ -293,6 +293,18 @@ impl<T> Line<T> {
         Some(packet)
     }
 
+    /// The packet of the entry that is `count` behind the first one. The packets of a train have one
+    /// entry.
+    #[inline(always)]
+    pub(crate) fn ahead(&self, count: u64) -> Option<&Packet<T>> {
+        let entry = self.head + count;
+        if entry >= self.tail {
+            return None;
+        }
+        let (_, packet) = self.slots.get(self.index(entry))?.as_ref()?;
+        Some(packet)
+    }
+
     /// Number of packets inside. Takes time in proportion to the number of trains.
     pub(crate) fn len(&self) -> u64 {
         let trains = self.trains.iter().flat_map(|trains| trains.iter());

@@ -382,6 +382,14 @@ impl<T: Payload> Link<T> {
         Some(popped)
     }
 
+    /// A packet on the delay line about `count` packets behind the one that [`Self::pop_before`]
+    /// returns next, if there is one: it says which packets come soon, and not when.
+    #[inline(always)]
+    #[must_use]
+    pub fn ahead(&self, count: u64) -> Option<&Packet<T>> {
+        self.line.ahead(count)
+    }
+
     /// When the first packet on the delay line is due; [`Instant::MAX`] without one.
     #[inline]
     #[must_use]

@@ -1,5 +1,6 @@
 //! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
+mod ahead;
 mod endpoints;
 mod exit;
 mod foreign;

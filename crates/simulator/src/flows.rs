@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use measure::FlowResult;
+use prefetch::prefetch;
 
 use crate::connection::Connection;
 use crate::flow::{FlowState, Pool};
@@ -73,6 +74,23 @@ impl<'a> Flows<'a> {
     fn background(&mut self, flow: u32) -> &mut FlowState<'a> {
         let place = if self.is_open(flow) { place(flow) } else { 0 };
         &mut self.background[place].state
+    }
+
+    /// The measured flow of that number, or the flow in the slot of a background flow, open or not.
+    #[inline(always)]
+    pub fn get(&self, flow: u32) -> Option<&FlowState<'a>> {
+        if flow & BACKGROUND == 0 {
+            return self.measured.get(flow as usize);
+        }
+        Some(&self.background.get(place(flow))?.state)
+    }
+
+    /// Asks for the memory of a flow's state. It changes nothing.
+    #[inline(always)]
+    pub fn expect(&self, flow: u32) {
+        if let Some(state) = self.get(flow) {
+            prefetch(state);
+        }
     }
 
     pub fn is_open(&self, flow: u32) -> bool {

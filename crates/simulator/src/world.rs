@@ -3,6 +3,7 @@
 //! This is the plain loop, which takes all events in the order of their times. [`turns`] has the
 //! fast one.
 
+mod ahead;
 mod background;
 mod build;
 mod crossing;
@@ -145,6 +146,7 @@ impl<'a> World<'a> {
         if self.is_plain || self.fabric.link(index).link.decides_late() {
             return self.pop_now(index);
         }
+        let has_many_flows = self.has_many_flows();
         // Pops change nothing else of the link, so nothing is asked between them but whether
         // something has been scheduled on this side.
         for _ in 0..MOST_IN_A_ROW {
@@ -161,6 +163,9 @@ impl<'a> World<'a> {
                     return;
                 };
                 self.now = due;
+                if has_many_flows {
+                    self.expect_flows(index);
+                }
                 self.arrive(&packet);
                 if self.agendas[side].changes() != changes {
                     break;

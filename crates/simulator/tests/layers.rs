@@ -9,9 +9,10 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("tables", &["units"]),
-    ("engine", &["units"]),
+    ("prefetch", &[]),
+    ("engine", &["units", "prefetch"]),
     ("congestion", &["units"]),
-    ("tcp", &["units", "tables", "congestion"]),
+    ("tcp", &["units", "tables", "congestion", "prefetch"]),
     ("network", &["units", "tables"]),
     ("wireless", &["units", "tables", "network"]),
     // What applications send is independent of the network and of the scenario file.
@@ -71,6 +72,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "wireless",
             "workload",
             "engine",
+            "prefetch",
             "scenario",
             "measure",
         ],
@@ -176,14 +178,15 @@ const NO_STD: &[&str] = &[
     "wireless",
 ];
 
-/// Crates that make system calls without a safe wrapper, load a shared object or export functions by
-/// name, and give a reason for each `unsafe`. The others forbid `unsafe`, apart from the code that
+/// Crates that make system calls without a safe wrapper, load a shared object, export functions by name
+/// or use an instruction that has no safe function, and give a reason for each `unsafe`. The others forbid `unsafe`, apart from the code that
 /// PyO3's macros generate in `python`.
 const UNSAFE: &[&str] = &[
     "capi",
     "emulator",
     "explorable",
     "kernel-stack",
+    "prefetch",
     "stack-host",
     "vm",
 ];

@@ -33,6 +33,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use congestion::rate_sample::SendStamp;
+use prefetch::prefetch;
 use units::{Bytes, Instant};
 
 use samples::Samples;
@@ -288,6 +289,14 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn head(&self) -> Option<&Segment> {
         (!self.is_empty()).then(|| self.slot(self.base))
+    }
+
+    /// Asks for the memory of the lowest segment in flight.
+    #[inline(always)]
+    pub(crate) fn expect_head(&self) {
+        if let Some(segment) = self.slots.get((self.base & self.mask) as usize) {
+            prefetch(segment);
+        }
     }
 
     /// End of the highest SACKed segment, or `snd_una` if there is none.

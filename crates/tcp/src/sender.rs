@@ -369,6 +369,12 @@ impl Sender {
         }
     }
 
+    /// Asks for the memory beside that of [`Self`] which an ACK will read. It changes nothing.
+    #[inline(always)]
+    pub fn expect_ack(&self) {
+        self.board.expect_head();
+    }
+
     /// An ACK or the SYN-ACK has arrived.
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.pass.begin();

@@ -17,6 +17,12 @@ impl FlowState<'_> {
         self.component.take()
     }
 
+    /// Its place in the calendars while it runs.
+    #[inline(always)]
+    pub const fn component(&self) -> Option<Component> {
+        self.component
+    }
+
     /// Moves the flow's entry on `side` to `at`. Returns its place, if the flow runs.
     pub fn reschedule(&mut self, side: Side, at: Instant) -> Option<Component> {
         let component = self.component?;
