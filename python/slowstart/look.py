@@ -563,7 +563,9 @@ def figure(seen: Look) -> Figure:
         plots.legend(made, lines)
         name = tables.short(seen.path["name"])
         how = "without TCP" if seen.busy is None else "idle and with its background traffic"
-        return plots.finish(made, f"{name} {how}: {tables.describe(seen.path)}; seed\N{NO-BREAK SPACE}{seen.seed}")
+        return plots.finish(
+            made, f"{name} {how}: {tables.describe(seen.path)}; seed\N{NO-BREAK SPACE}{seen.seed}"
+        )
 
 
 def write(folder: Path, seen: Look) -> None:

@@ -46,7 +46,7 @@ FLOORS = (
     ("analysis.truth", "analysis.kernel"),
     ("analysis.probe",),
     ("analysis.costs", "analysis.identify_truth", "analysis.identify_kernel"),
-    ("analysis.identify_quic", "analysis.identify_probe"),
+    ("analysis.identify_quic", "analysis.identify_probe", "analysis.quic_truth"),
     ("analysis.identify_figures",),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups", "fidelity.kernels"),

@@ -179,7 +179,9 @@ def test_export_runs_a_stack(scenario_file: Path, capsys: pytest.CaptureFixture[
     # quinn's CUBIC leaves slow start by the loss at 1.06 s (docs/guides/quic-stacks.md).
     assert left["data"]["new"] == "recovery"
     assert 1050 < left["time"] < 1080
-    assert invoke(["export", str(scenario_file), "--stack", "quinn", "-o", str(out) + "2"]) == 2
+    out = scenario_file.parent / "quinn.tar"
+    words = ["export", str(scenario_file), "--format", "mahimahi", "--stack", "quinn"]
+    assert invoke([*words, "-o", str(out)]) == 2
     assert "has segments of TCP" in capsys.readouterr().err
 
 

@@ -26,6 +26,17 @@ pub struct Growth {
     pub blocked: bool,
     /// Whether the flight stays for longer than the start-up of BBR does without growth.
     pub holds_flight: bool,
+    /// Whether hidden losses end it.
+    pub loses: bool,
+}
+
+/// What is known of the losses of an encrypted connection.
+#[derive(Clone, Debug, Default)]
+pub struct Hidden {
+    /// Times between which ACKs were missing.
+    pub losses: Vec<[i64; 2]>,
+    /// Whether what was lost never reached the capture.
+    pub unseen: bool,
 }
 
 /// What the rules look at.
@@ -33,6 +44,10 @@ pub struct Evidence<'a> {
     pub sender: &'a Sender,
     /// Whether the capture has the SYN.
     pub has_beginning: bool,
+    /// Whether it is encrypted.
+    pub encrypted: bool,
+    /// Whether it is encrypted, and what was lost never reached the capture.
+    pub unseen_losses: bool,
     /// Whether the capture is away from the sender.
     pub elsewhere: bool,
     /// The smallest RTT, in nanoseconds.
@@ -48,7 +63,8 @@ pub struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// Collects it.
-    pub fn of(sender: &'a Sender, has_beginning: bool) -> Self {
+    pub fn of(sender: &'a Sender, has_beginning: bool, hidden: Option<&Hidden>) -> Self {
+        let encrypted = hidden.is_some();
         let elsewhere = matches!(sender.vantage, Vantage::Receiver | Vantage::Middle);
         // The samples count from the ticks of the sender; at the receiver, the handshake is exact.
         let handshake = (sender.vantage == Vantage::Receiver).then_some(sender.to_sender);
@@ -57,10 +73,12 @@ impl<'a> Evidence<'a> {
         let is_ignored = congestion.is_some_and(|it| {
             drain::is_ignored(sender, &it.sign, it.reason == Reason::Ecn) && !it.by_timeout
         });
+        // A response to a hidden loss looks like a drain.
         let drain = drain::begin(sender).filter(|begin| {
-            congestion.is_none_or(|it| {
-                is_ignored || begin.delivered + begin.flight / 2 < it.sign.delivered
-            })
+            !encrypted
+                && congestion.is_none_or(|it| {
+                    is_ignored || begin.delivered + begin.flight / 2 < it.sign.delivered
+                })
         });
         if is_ignored {
             congestion = congestion.filter(|it| it.reason != Reason::Ecn);
@@ -68,12 +86,18 @@ impl<'a> Evidence<'a> {
         Self {
             sender,
             has_beginning,
+            encrypted,
+            unseen_losses: hidden.is_some_and(|hidden| hidden.unseen),
             elsewhere,
             shortest_rtt,
             is_ignored,
             drain,
             congestion,
-            growth: grown(sender, congestion.as_ref()),
+            growth: grown(
+                sender,
+                congestion.as_ref(),
+                hidden.map_or(&[][..], |hidden| &hidden.losses),
+            ),
         }
     }
 
@@ -118,7 +142,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-fn grown(sender: &Sender, congestion: Option<&Congestion>) -> Option<Growth> {
+fn grown(sender: &Sender, congestion: Option<&Congestion>, hidden: &[[i64; 2]]) -> Option<Growth> {
     let (points, mss) = (&sender.grown, sender.mss());
     let largest = points.last()?;
     let mut fit = growth::fit(points, mss).filter(|_| largest.round >= LEAST_ROUNDS)?;
@@ -152,5 +176,6 @@ fn grown(sender: &Sender, congestion: Option<&Congestion>) -> Option<Growth> {
         never_larger,
         blocked: never_larger || largest.window_left < full,
         holds_flight: growth::holds_flight(sender, &last),
+        loses: growth::loses(sender, &last, hidden),
     })
 }

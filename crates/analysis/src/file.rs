@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use capture::logs::Entry;
-use capture::{Decoder, Ending, Format, Kind, PacketSummary, ReadError, logs, packets};
+use capture::{Carried, Decoder, Ending, Format, Kind, PacketSummary, ReadError, logs, packets};
 use serde::Serialize;
 
+use crate::encrypted::Encrypted;
 use crate::logs::LogTracker;
 use crate::quic::Senders;
 use crate::report::Connection;
@@ -94,12 +95,18 @@ fn analyze_packets(
     let mut tracker = Tracker::new(options.points)
         .replaying(options.replayed.iter().copied())
         .drawing(options.drawn.iter().copied());
+    let mut encrypted = Encrypted::default();
     let mut decoder = Decoder::default();
-    let summary = packets::read(reader, |frame| {
-        if let Some(segment) = decoder.decode(frame) {
-            tracker.take(&segment);
+    let mut foreign = 0;
+    let summary = packets::read(reader, |frame| match decoder.decode_any(frame) {
+        Some(Carried::Segment(segment)) => tracker.take(&segment),
+        Some(Carried::Datagram(datagram)) => {
+            let is_known = encrypted.take(&datagram, || tracker.count_another());
+            foreign += u64::from(!is_known);
         }
+        None => {}
     })?;
+    decoder.other += foreign;
     let mut notes = packet_notes(&summary, &decoder);
     if tracker.evicted > 0 {
         notes.push(format!(
@@ -108,13 +115,23 @@ fn analyze_packets(
             crate::tracker::MOST_OPEN
         ));
     }
+    if encrypted.skipped > 0 {
+        notes.push(format!(
+            "{} QUIC connections were left out because there are more than {}.",
+            encrypted.skipped,
+            crate::tracker::MOST_OPEN
+        ));
+    }
+    let mut connections = encrypted.finish(|number| tracker.points_of(number));
+    connections.extend(tracker.finish());
+    connections.sort_by_key(|connection| connection.number);
     Ok(FileReport {
         format: packet_format(summary.format),
         records: summary.packets,
         skipped: skipped(&summary, &decoder),
         dropped: summary.dropped,
         notes,
-        connections: tracker.finish(),
+        connections,
     })
 }
 

@@ -181,6 +181,15 @@ pub fn holds_flight(sender: &Sender, last: &Grown) -> bool {
     rounds > PLATEAU && low.count() * 4 < after.len()
 }
 
+/// Whether hidden losses are at the last growth.
+pub fn loses(sender: &Sender, last: &Grown, hidden: &[[i64; 2]]) -> bool {
+    let slack = sender.rtt_min.unwrap_or(0) / 4;
+    let at = last.sender_at;
+    hidden
+        .iter()
+        .any(|[since, until]| *since <= at + slack && *until >= at - slack)
+}
+
 /// The bend of the flight near the last point of slow start. The slope is that of a quarter of a
 /// window, so it falls only some time after the sender has decided.
 pub fn bend(points: &[Grown], fit: &Fit, mss: i64) -> usize {

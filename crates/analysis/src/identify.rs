@@ -548,6 +548,9 @@ pub fn compare(connection: &Connection, algorithms: &[Algorithm]) -> Comparison 
         },
         _ => {
             comparison.why = Some(match connection.vantage {
+                _ if connection.encrypted => {
+                    "the connection is encrypted, so what its ACKs acknowledge is not known exactly"
+                }
                 Vantage::Log => "the log does not have the packets of the connection's beginning",
                 _ => "the capture does not have the connection's first data and its ACKs",
             });

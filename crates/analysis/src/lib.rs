@@ -21,6 +21,7 @@
 
 pub mod census;
 mod drain;
+mod encrypted;
 mod evidence;
 mod exits;
 mod feed;
@@ -34,6 +35,7 @@ pub mod report;
 pub mod rules;
 mod sender;
 pub mod series;
+mod spin;
 mod startup;
 pub mod thresholds;
 pub mod tracker;

@@ -273,6 +273,7 @@ impl Follower {
             interface: 0,
             opened_by_sender: false,
             vantage: Vantage::Log,
+            encrypted: false,
             algorithm: self.owner.algorithm.clone(),
             start_unix_s: seconds(self.first.at),
             duration_s: duration,

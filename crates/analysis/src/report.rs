@@ -23,6 +23,22 @@ pub enum Vantage {
     Log,
 }
 
+/// An RTT to one host below this fraction of that to the other places the capture there.
+const NEAR: i64 = 10;
+
+impl Vantage {
+    /// A capture with these RTTs to the sender and to the receiver.
+    pub const fn between(sender: i64, receiver: i64) -> Self {
+        if sender <= receiver / NEAR {
+            Self::Sender
+        } else if receiver <= sender / NEAR {
+            Self::Receiver
+        } else {
+            Self::Middle
+        }
+    }
+}
+
 /// The host that opened the connection, or its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -253,6 +269,9 @@ pub struct Connection {
     pub opened_by_sender: bool,
     /// Where the capture was made.
     pub vantage: Vantage,
+    /// Whether it is a QUIC connection, of which only sizes, times and the spin bit are seen: bytes
+    /// are those of UDP, and what is in flight is an estimate.
+    pub encrypted: bool,
     /// The congestion control, where a log names it.
     pub algorithm: Option<String>,
     /// First packet, in seconds since the Unix epoch.

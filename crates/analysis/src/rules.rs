@@ -212,6 +212,37 @@ pub const RULES: &[Rule] = &[
         exit: |_| None,
         says: "the transfer was complete",
     },
+    abstains(
+        "unseen-loss",
+        "The connection is encrypted, and the capture is at the receiver.",
+        "RFC 9001, section 5.4: packet numbers are protected, so a gap in them does not show",
+        "the connection is encrypted, and a loss before the capture does not show",
+        |evidence| evidence.unseen_losses,
+    ),
+    Rule {
+        name: "hidden-loss",
+        reasons: &[Reason::Loss],
+        when: "The connection is encrypted, and at the last growth fewer ACKs than before answer its \
+               packets.",
+        source: "RFC 9000, section 13.2.1: each ACK answers the same number of packets, and no lost \
+                 one; a decision within a round trip before a loss looks the same",
+        confidence: Confidence {
+            words: "0.7",
+            of: |_| 0.7,
+        },
+        test: |evidence| evidence.growth.is_some_and(|growth| growth.loses),
+        exit: exits::by_decision,
+        says: "",
+    },
+    abstains(
+        "hidden-pause",
+        "The connection is encrypted, and its sender pauses for `APPLICATION_TIME` of the rest.",
+        "an empty window and an idle application look the same; grid",
+        "the connection is encrypted, and it does not show why its sender paused",
+        |evidence| {
+            evidence.encrypted && evidence.rest_in(|rest| rest.application_s) > APPLICATION_TIME
+        },
+    ),
     Rule {
         name: "receive-window",
         reasons: &[Reason::ReceiverLimited],
@@ -252,7 +283,9 @@ pub const RULES: &[Rule] = &[
         "the sender paces its data, so bytes in flight do not show its window",
         |evidence| {
             let growth = evidence.growth;
-            evidence.sender.is_paced() && growth.is_some_and(|growth| !growth.holds_flight)
+            !evidence.encrypted
+                && evidence.sender.is_paced()
+                && growth.is_some_and(|growth| !growth.holds_flight)
         },
     ),
     abstains(
@@ -270,6 +303,19 @@ pub const RULES: &[Rule] = &[
             evidence.congestion.is_none() && evidence.idle_windows() < least
         },
     ),
+    Rule {
+        name: "hidden-decision",
+        reasons: &[Reason::Heuristic],
+        when: "The connection is encrypted, and nothing else stopped the growth.",
+        source: "as `decision`, but a loss of few packets does not show",
+        confidence: Confidence {
+            words: "0.5",
+            of: |_| 0.5,
+        },
+        test: |evidence| evidence.encrypted,
+        exit: exits::by_decision,
+        says: "",
+    },
     Rule {
         name: "decision",
         reasons: &[Reason::Heuristic],

@@ -16,7 +16,7 @@
 //!
 //! The [rules](crate::rules) say this one by one, with their [thresholds](crate::thresholds).
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Hidden};
 use crate::growth::total;
 use crate::report::{Capacity, Class, Exit, Reason, Verdict};
 use crate::rules::RULES;
@@ -45,8 +45,9 @@ pub fn capacity(sender: &Sender) -> Option<Capacity> {
 }
 
 /// The verdict on the start-up of a sender. `has_beginning` says that the capture has its SYN.
-pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
-    let evidence = Evidence::of(sender, has_beginning);
+/// An encrypted connection has what is `hidden` in it.
+pub fn verdict(sender: &Sender, has_beginning: bool, hidden: Option<&Hidden>) -> Verdict {
+    let evidence = Evidence::of(sender, has_beginning, hidden);
     // The last rule holds always.
     let last = &RULES[RULES.len() - 1];
     let rule = RULES.iter().find(|rule| rule.holds(&evidence));

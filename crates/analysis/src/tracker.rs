@@ -9,7 +9,7 @@ use capture::Segment;
 
 use crate::logs::EXTREME;
 use crate::report::Connection;
-use open::Open;
+pub(crate) use open::Open;
 
 /// Most connections that are open at a time.
 pub const MOST_OPEN: usize = 65_536;
@@ -160,6 +160,18 @@ impl Tracker {
         self
     }
 
+    /// Counts a connection that is followed elsewhere; returns its number.
+    pub(crate) const fn count_another(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    /// The most points for figures of a connection.
+    pub(crate) fn points_of(&self, number: u64) -> usize {
+        let is_drawn = self.drawn.is_empty() || self.drawn.contains(&number);
+        if is_drawn { self.points } else { 0 }
+    }
+
     /// Takes the next segment.
     pub fn take(&mut self, segment: &Segment) {
         self.take_numbered(segment, self.count + 1);
@@ -218,8 +230,7 @@ impl Tracker {
         self.evict();
         self.count += 1;
         let keeps_steps = self.replayed.contains(&number);
-        let is_drawn = self.drawn.is_empty() || self.drawn.contains(&number);
-        let points = if is_drawn { self.points } else { 0 };
+        let points = self.points_of(number);
         let mut open = Box::new(Open::new(number, segment, points, keeps_steps));
         open.take(segment, points);
         open.queued = open.over_from();

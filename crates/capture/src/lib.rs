@@ -1,7 +1,7 @@
 //! Packet captures and TCP logs, in and out.
 //!
 //! [`Writer`] writes pcapng (the IETF draft `draft-ietf-opsawg-pcapng`). [`packets`] reads pcap and
-//! pcapng, [`segment`] finds the TCP segment in a captured packet, and [`logs`] reads what kernels
+//! pcapng, [`segment`] finds the TCP segment or QUIC packet in a captured packet, and [`logs`] reads what kernels
 //! and QUIC stacks log about a connection: archives of `tcp_info` (M-Lab), `ss -tin`, the trace
 //! event `tcp:tcp_probe`, and qlog. [`open`] recognizes all of them by their first bytes, behind
 //! gzip or Zstandard as well.
@@ -11,6 +11,7 @@
 //! middle of a block is read up to there, and [`Ending`] says so.
 
 pub mod archive;
+mod datagram;
 mod error;
 pub mod logs;
 pub mod mahimahi;
@@ -18,12 +19,14 @@ mod open;
 pub mod packets;
 pub mod segment;
 pub mod simulated;
+pub mod simulated_quic;
 mod writer;
 
+pub use datagram::{Datagram, Header};
 pub use error::{Ending, ReadError};
 pub use open::{Input, Kind, from_reader, open, regular_file};
 pub use packets::{Format, Frame, LinkType, PacketSummary};
-pub use segment::{Decoder, Flags, Segment, TcpOptions};
+pub use segment::{Carried, Decoder, Flags, Segment, TcpOptions};
 pub use writer::Writer;
 
 /// Largest block of a capture, in bytes. Wireshark accepts packets of 256 KiB.

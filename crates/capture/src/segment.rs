@@ -1,4 +1,4 @@
-//! Finds the TCP segment in a captured packet.
+//! Finds the TCP segment, or the QUIC packet, in a captured packet.
 //!
 //! `etherparse` splits the headers: Ethernet with up to three VLAN tags (802.1Q, 802.1ad), raw IP,
 //! BSD loopback, Linux cooked captures of both versions, IPv4, and IPv6 with extension headers.
@@ -11,6 +11,7 @@ use etherparse::{
     EtherType, LaxNetSlice, LaxSlicedPacket, TcpHeaderSlice, TcpOptionElement, ip_number,
 };
 
+use crate::datagram::{Datagram, UDP_HEADER};
 use crate::{Frame, LinkType};
 
 /// The flags of a TCP header that the analysis reads.
@@ -74,6 +75,19 @@ pub struct Segment {
     pub options: TcpOptions,
 }
 
+/// What a captured packet carries.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for the time of one packet"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// A TCP segment.
+    Segment(Segment),
+    /// A datagram with a QUIC packet.
+    Datagram(Datagram),
+}
+
 /// Decodes packets, and counts those without a TCP segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
@@ -132,6 +146,17 @@ fn split<'a>(link: LinkType, bytes: &'a [u8]) -> Found<'a> {
 impl Decoder {
     /// The TCP segment of a packet, if it has one.
     pub fn decode(&mut self, frame: &Frame<'_>) -> Option<Segment> {
+        match self.decode_any(frame)? {
+            Carried::Segment(segment) => Some(segment),
+            Carried::Datagram(_) => {
+                self.other += 1;
+                None
+            }
+        }
+    }
+
+    /// The TCP segment or QUIC packet of a packet, if it has one.
+    pub fn decode_any(&mut self, frame: &Frame<'_>) -> Option<Carried> {
         let headers = match split(frame.link, frame.bytes) {
             Found::Headers(headers) => headers,
             Found::Nothing => {
@@ -147,31 +172,48 @@ impl Decoder {
             self.other += 1;
             return None;
         };
-        if ip.is_later_fragment || payload.ip_number != ip_number::TCP {
-            self.other += 1;
-            return None;
-        }
-        // Offsets within the captured bytes: where IP begins, and where TCP does.
+        // Offsets within the captured bytes: where IP begins, and where its payload does.
         let start = frame.bytes.as_ptr() as usize;
         let ip_starts = ip.start - start;
-        let tcp_starts = payload.payload.as_ptr() as usize - start;
+        let begins = payload.payload.as_ptr() as usize - start;
         let length = match ip.length {
             0 => (frame.length as usize).saturating_sub(ip_starts),
             length => length,
         };
-        let tcp_length = length.saturating_sub(tcp_starts - ip_starts);
-        let Some(segment) = self.tcp(frame.bytes.get(tcp_starts..).unwrap_or_default()) else {
-            self.unreadable += 1;
-            return None;
-        };
-        let (header_length, source, destination, mut segment) = segment;
-        segment.at = frame.at;
-        segment.interface = frame.interface;
-        segment.source = SocketAddr::new(ip.source, source);
-        segment.destination = SocketAddr::new(ip.destination, destination);
-        segment.payload = u32::try_from(tcp_length.saturating_sub(header_length)).unwrap_or(0);
-        segment.is_marked = ip.is_marked;
-        Some(segment)
+        let length = length.saturating_sub(begins - ip_starts);
+        let bytes = frame.bytes.get(begins..).unwrap_or_default();
+        match payload.ip_number {
+            _ if ip.is_later_fragment => {}
+            ip_number::TCP => {
+                let Some(segment) = self.tcp(bytes) else {
+                    self.unreadable += 1;
+                    return None;
+                };
+                let (header_length, source, destination, mut segment) = segment;
+                segment.at = frame.at;
+                segment.interface = frame.interface;
+                segment.source = SocketAddr::new(ip.source, source);
+                segment.destination = SocketAddr::new(ip.destination, destination);
+                segment.payload = u32::try_from(length.saturating_sub(header_length)).unwrap_or(0);
+                segment.is_marked = ip.is_marked;
+                return Some(Carried::Segment(segment));
+            }
+            ip_number::UDP => {
+                if let Some((source, destination, packet)) = crate::datagram::udp(bytes) {
+                    return Some(Carried::Datagram(Datagram {
+                        at: frame.at,
+                        interface: frame.interface,
+                        source: SocketAddr::new(ip.source, source),
+                        destination: SocketAddr::new(ip.destination, destination),
+                        payload: u32::try_from(length.saturating_sub(UDP_HEADER)).unwrap_or(0),
+                        packet,
+                    }));
+                }
+            }
+            _ => {}
+        }
+        self.other += 1;
+        None
     }
 
     /// Length of the header, ports, and the header's fields.

@@ -15,7 +15,7 @@ use units::Instant;
 use crate::Writer;
 
 /// 2000-01-01T00:00:00Z in nanoseconds since the Unix epoch.
-const BEGIN: u64 = 946_684_800_000_000_000;
+pub(crate) const BEGIN: u64 = 946_684_800_000_000_000;
 
 /// Bytes kept of each packet: IPv4 and TCP headers with all options.
 const SNAP_LENGTH: u32 = 100;
@@ -80,6 +80,15 @@ pub fn add_middle(traces: &mut [PacketTrace]) {
     }
 }
 
+/// Name and description of the interface of a vantage.
+pub(crate) const fn interface_of(vantage: Vantage) -> (&'static str, &'static str) {
+    match vantage {
+        Vantage::Sender => ("sender", "the host that sends the data"),
+        Vantage::Receiver => ("receiver", "the host that receives the data"),
+        Vantage::Middle => ("middle", "a point between both hosts"),
+    }
+}
+
 /// What the packets of one flow have in common.
 struct Flow<'a> {
     trace: &'a PacketTrace,
@@ -104,11 +113,7 @@ pub fn write<W: Write>(
 ) -> io::Result<W> {
     let mut writer = Writer::new(writer, comment)?;
     for vantage in vantages {
-        let (name, text) = match vantage {
-            Vantage::Sender => ("sender", "the host that sends the data"),
-            Vantage::Receiver => ("receiver", "the host that receives the data"),
-            Vantage::Middle => ("middle", "a point between both hosts"),
-        };
+        let (name, text) = interface_of(*vantage);
         writer.add_interface(name, text, SNAP_LENGTH)?;
     }
     let mut flows: Vec<Flow<'_>> = traces

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use analysis::{Connection, Options, Tracker};
 use capture::simulated::{self, Remark};
+use capture::simulated_quic::{self, QuicRecord};
 use congestion::Algorithm;
 use measure::{FlowResult, Limit, PacketKind, PacketTrace, Vantage};
 use pyo3::prelude::*;
@@ -189,17 +190,21 @@ pub fn write_capture(
     vantages: Vec<String>,
 ) -> PyResult<usize> {
     let vantages = self::vantages(&vantages)?;
+    let on = scenario.on.clone();
     let scenario = &scenario.inner;
+    if on.is_quic() {
+        let job = crate::quic::Job {
+            scenario: std::sync::Arc::clone(scenario),
+            on,
+            run,
+        };
+        return write_quic_capture(py, &job, &file, &vantages);
+    }
     let (flows, mut packets) = simulate(py, scenario, run)?;
     if vantages.contains(&Vantage::Middle) {
         simulated::add_middle(&mut packets);
     }
-    let comment = format!(
-        "slowstart: scenario {}, path {}, run {run}, seed {}",
-        scenario.name,
-        scenario.path.name,
-        scenario.seed + u64::from(run)
-    );
+    let comment = comment(scenario, run);
     let seen = |trace: &PacketTrace| {
         let at = |record: &&measure::PacketRecord| vantages.contains(&record.seen_by);
         trace.packets.iter().filter(at).count()
@@ -212,6 +217,40 @@ pub fn write_capture(
     written
         .map(|_| count)
         .map_err(|error| errors::run(format!("{}: {error}", file.display())))
+}
+
+/// The comment of a capture.
+fn comment(scenario: &scenario::Scenario, run: u32) -> String {
+    format!(
+        "slowstart: scenario {}, path {}, run {run}, seed {}",
+        scenario.name,
+        scenario.path.name,
+        scenario.seed + u64::from(run)
+    )
+}
+
+/// The same of a QUIC stack.
+fn write_quic_capture(
+    py: Python<'_>,
+    job: &crate::quic::Job,
+    file: &Path,
+    vantages: &[Vantage],
+) -> PyResult<usize> {
+    let cancel = AtomicBool::new(false);
+    let (output, mut records) =
+        attend(py, &cancel, || Ok(()), || job.captured(&cancel))?.map_err(errors::run)?;
+    if vantages.contains(&Vantage::Middle) {
+        simulated_quic::add_middle(&mut records);
+    }
+    let written = py.detach(|| {
+        let comment = comment(&job.scenario, job.run);
+        let remarks = remarks(&output.result.flows);
+        let writer = BufWriter::new(File::create_new(file)?);
+        simulated_quic::write(writer, &comment, &records, vantages, &remarks)
+    });
+    written.map_err(|error| errors::run(format!("{}: {error}", file.display())))?;
+    let is_seen = |each: &&QuicRecord| vantages.contains(&each.seen_by);
+    Ok(records.iter().filter(is_seen).count())
 }
 
 /// Runs run `run` of a scenario on its QUIC stack; returns JSON: for each flow its name, its

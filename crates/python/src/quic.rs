@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use capture::simulated_quic::QuicRecord;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use quic_stacks::{STACKS, Stack, is_foreign};
@@ -100,6 +101,30 @@ impl Job {
                 quic_stacks::run(&self.scenario, self.run, stack, own, options, cancel)
             }
         }
+    }
+}
+
+impl Job {
+    /// [`Self::execute`] of a QUIC stack, with each datagram at each host.
+    pub fn captured(&self, cancel: &AtomicBool) -> Result<(RunOutput, Vec<QuicRecord>), RunError> {
+        let stack = self.on.stack.expect("a QUIC stack runs it");
+        let mut records = Vec::new();
+        let output = quic_stacks::run_observed(
+            &self.scenario,
+            self.run,
+            stack,
+            self.on.own(),
+            &RunOptions::default(),
+            cancel,
+            &mut |each| {
+                let (is_forward, arrives) = (each.is_forward, each.arrives);
+                let datagram = each.datagram;
+                records.push(QuicRecord::new(
+                    each.now, each.flow, is_forward, arrives, datagram,
+                ));
+            },
+        )?;
+        Ok((output, records))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use measure::FlowResult;
 use rand_core::RngCore;
 use scenario::{Flow, Scenario};
-use simulator::{Call, Departure, Pair, RunError, RunOptions, RunOutput, Stacks};
+use simulator::{Call, Pair, Passing, RunError, RunOptions, RunOutput, Stacks};
 
 use crate::dial::{Control, Dial};
 use crate::observer::Observer;
@@ -116,7 +116,7 @@ pub fn run(
     run_observed(scenario, run, stack, own, options, cancel, &mut |_| {})
 }
 
-/// [`run`] that shows each packet of the flows as it leaves its host.
+/// [`run`] that shows each datagram of the flows as it leaves a host and as it arrives at one.
 ///
 /// # Errors
 /// As [`run`].
@@ -130,7 +130,7 @@ pub fn run_observed(
     own: Option<&str>,
     options: &RunOptions,
     cancel: &AtomicBool,
-    observe: &mut dyn FnMut(Departure),
+    observe: &mut dyn FnMut(Passing<'_>),
 ) -> Result<RunOutput, RunError> {
     let mut placed = scenario.clone();
     for flow in &mut placed.flows {

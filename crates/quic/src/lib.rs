@@ -45,6 +45,6 @@ pub use driver::{run, run_named, run_observed};
 pub use endpoint::DATAGRAM;
 pub use foreign::is_foreign;
 pub use real::RealClient;
-pub use simulator::{Act, Departure, Facts, Host, Transmit};
+pub use simulator::{Act, Facts, Host, Passing, Transmit};
 pub use stack::{STACKS, Stack};
 pub use support::{Unsupported, check, check_named, control};

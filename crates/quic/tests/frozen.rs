@@ -24,11 +24,14 @@ fn fingerprints(text: &str, stack: &Stack, own: Option<&str>) -> [u64; 2] {
     let scenario = Scenario::parse(text, "frozen.toml", ".".as_ref()).expect("a valid scenario");
     let [mut packets, mut result] = [0; 2].map(|_: u8| Fnv(0xcbf2_9ce4_8422_2325));
     let (options, cancel) = (RunOptions::default(), AtomicBool::new(false));
-    let mut observe = |departure: quic_stacks::Departure| {
-        packets.put(&departure.now.as_nanos().to_le_bytes());
-        packets.put(&departure.flow.to_le_bytes());
-        packets.put(&[u8::from(departure.is_forward)]);
-        packets.put(&departure.size.to_le_bytes());
+    let mut observe = |passing: quic_stacks::Passing<'_>| {
+        if passing.arrives {
+            return;
+        }
+        packets.put(&passing.now.as_nanos().to_le_bytes());
+        packets.put(&passing.flow.to_le_bytes());
+        packets.put(&[u8::from(passing.is_forward)]);
+        packets.put(&passing.size().to_le_bytes());
     };
     let output = run_observed(&scenario, 1, stack, own, &options, &cancel, &mut observe);
     let output = output.expect("nothing cancels it");

@@ -133,8 +133,10 @@ fn fingerprint(name: &str, algorithm: &str) -> u64 {
         None,
         &options,
         &cancel,
-        &mut |departure| {
-            for value in [departure.now.as_nanos(), u64::from(departure.size)] {
+        &mut |passing| {
+            let departs =
+                (!passing.arrives).then(|| [passing.now.as_nanos(), passing.size().into()]);
+            for value in departs.into_iter().flatten() {
                 hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3);
             }
         },

@@ -142,15 +142,25 @@ pub trait Stacks {
     fn connect(&self, call: &Call<'_>) -> Pair;
 }
 
-/// A packet that a host of another stack sends.
+/// A datagram at a host of another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departure {
+pub struct Passing<'a> {
     /// When.
     pub now: Instant,
     /// The flow.
     pub flow: u32,
     /// Whether the client sends it.
     pub is_forward: bool,
+    /// Whether it arrives at a host; else it leaves one.
+    pub arrives: bool,
+    /// UDP payload.
+    pub datagram: &'a [u8],
+}
+
+impl Passing<'_> {
     /// Bytes of IP.
-    pub size: u32,
+    #[must_use]
+    pub const fn size(&self) -> u32 {
+        self.datagram.len() as u32 + HEADERS
+    }
 }

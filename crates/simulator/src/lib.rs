@@ -44,9 +44,7 @@ use units::Instant;
 
 pub use channel::{Channel, ChannelLink};
 pub use flow::exit_result;
-pub use host::{
-    Act, Call, Departure, Ended, Facts, Host, LEAST_DATA, Meter, Pair, Stacks, Transmit,
-};
+pub use host::{Act, Call, Ended, Facts, Host, LEAST_DATA, Meter, Pair, Passing, Stacks, Transmit};
 pub use look::look;
 pub use network_look::network_look;
 
@@ -157,7 +155,7 @@ pub fn run_with(
     options: &RunOptions,
     cancel: &AtomicBool,
     stacks: &dyn Stacks,
-    observe: &mut dyn FnMut(Departure),
+    observe: &mut dyn FnMut(Passing<'_>),
 ) -> Result<RunOutput, RunError> {
     let legs = legs::Legs::of(scenario);
     let world = world::World::new(scenario, &legs, run, options);

@@ -162,6 +162,8 @@ def cells(connection: dict[str, Any]) -> list[str]:
     segment = max(connection["largest_segment_bytes"], 1)
     rtt = connection["rtt_ms"]
     name = f"{connection['sender']} > {connection['receiver']}".removesuffix(" > ")
+    if connection["encrypted"]:
+        name += " (QUIC)"
     return [
         name,
         tables.size(connection["bytes"]),

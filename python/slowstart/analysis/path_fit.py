@@ -199,8 +199,10 @@ def fit(connection: dict[str, Any]) -> Fit:
     """Fits paths to an analyzed connection with a series.
 
     Raises:
-        InputError: The connection shows no RTT or no delivery rate.
+        InputError: The connection is encrypted, or shows no RTT or no delivery rate.
     """
+    if connection["encrypted"]:
+        raise InputError(f"connection {connection['number']} is encrypted: only TCP is simulated")
     if connection["bytes"] > _LARGEST:
         raise InputError(
             f"connection {connection['number']} has more than {_LARGEST // 10**6} MB: it is not "

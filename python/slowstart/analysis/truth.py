@@ -188,8 +188,7 @@ def observe(case: Case) -> dict[str, Any] | None:
     verdict = found["verdict"]
     hides = _hides(case, one)
     left = truth["slow_start_exit"]
-    exit_ = verdict["exit"]
-    row = {
+    return {
         "path": case.path,
         "algorithm": case.algorithm,
         "workload": case.workload.name,
@@ -205,21 +204,26 @@ def observe(case: Case) -> dict[str, Any] | None:
         "verdict": verdict["reason"],
         "confidence": verdict["confidence"],
         "seen_as": found["vantage"],
-        "time_error_rtt": None,
-        "time_error_mean_rtt": None,
-        "window_error": None,
-        "in_interval": None,
+        **errors_of(truth, verdict, hides=hides),
         "segments_equal": found["segments"] == truth["segments_sent"],
         "limits": one["limits"],
     }  # fmt: skip
-    if left is not None and exit_ is not None and not hides:
-        error = exit_["time_s"] - left["time_s"]
-        row["time_error_rtt"] = error / (truth["rtt_min_ms"] / 1e3)
-        row["time_error_mean_rtt"] = error / (truth["rtt_mean_ms"] / 1e3)
-        row["window_error"] = exit_["cwnd_bytes"] / left["cwnd_bytes"] - 1
-        least, most = exit_["time_interval_s"]
-        row["in_interval"] = least <= left["time_s"] <= most
-    return row
+
+
+def errors_of(truth: dict[str, Any], verdict: dict[str, Any], *, hides: bool) -> dict[str, Any]:
+    """The errors of an exit, in RTTs and as a fraction of the window; ``None`` without one."""
+    left, found = truth["slow_start_exit"], verdict["exit"]
+    names = ("time_error_rtt", "time_error_mean_rtt", "window_error", "in_interval")
+    if left is None or found is None or hides:
+        return dict.fromkeys(names)
+    error = found["time_s"] - left["time_s"]
+    least, most = found["time_interval_s"]
+    return {
+        "time_error_rtt": error / (truth["rtt_min_ms"] / 1e3),
+        "time_error_mean_rtt": error / (truth["rtt_mean_ms"] / 1e3),
+        "window_error": found["cwnd_bytes"] / left["cwnd_bytes"] - 1,
+        "in_interval": least <= left["time_s"] <= most,
+    }
 
 
 def run(

@@ -82,8 +82,8 @@ def export(
     ] = Vantage.BOTH,
     stack: Annotated[
         str,
-        typer.Option(metavar="STACK", help="With a scenario and qlog, flent, csv or xplot: the "
-                          "stack that runs it, such as quinn.")
+        typer.Option(metavar="STACK", help="With a scenario, but not with mahimahi: the stack that "
+                          "runs it, such as quinn.")
     ] = "simulated",
     algorithm: Annotated[
         str | None,
@@ -138,9 +138,9 @@ def _placed(scenario: Scenario, form: Format, stack: str, algorithm: str | None)
     stacks.check_names([stack])
     if algorithm is not None and not stacks.is_own(algorithm):
         raise InputError(f"-a {algorithm}: a file has its own algorithms; -a takes own or own:NAME")
-    if form in _PACKETS and stack != stacks.SIMULATED:
+    if form is Format.MAHIMAHI and stack != stacks.SIMULATED:
         raise InputError(
-            f"--format {form.value} has segments of TCP: leave out --stack {stack}, or choose qlog"
+            f"--format mahimahi has segments of TCP: leave out --stack {stack}, or choose pcapng"
         )
     return stacks.placed(scenario, stack, algorithm)
 

@@ -61,11 +61,12 @@ between both stacks with the runs of some starts exchanged.
 \b
 validate analyze makes the error table of slowstart analyze (docs/reference/analysis.md): exit
 time, exit window, reason and limits against the truth, for captures at the sender, at the
-receiver and between. It has four parts, which may be named: simulated (flows over all
-presets), held-out (senders, sizes and random numbers on which no rule was made), cost (what an
-exit cost and what other start-ups would have gained, from the capture alone), and kernel
-(uploads by this kernel over emulated paths, against its trace event tcp:tcp_probe; needs
-root). -o keeps the kernel's captures.
+receiver and between. It has five parts, which may be named: simulated (flows over all
+presets), held-out (senders, sizes and random numbers on which no rule was made), quic (captures
+of quinn and noq, which show sizes, times and the spin bit), cost (what an exit cost and what
+other start-ups would have gained, from the capture alone), and kernel (uploads by this kernel
+over emulated paths, against its trace event tcp:tcp_probe; needs root). -o keeps the kernel's
+captures.
 
 \b
 validate identify reports how often slowstart analyze --identify is right, on simulated flows

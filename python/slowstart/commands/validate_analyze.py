@@ -1,8 +1,8 @@
 """The error table of ``slowstart analyze``: the command ``slowstart validate analyze``.
 
-The table has four parts: the simulated grid, a simulated grid on which no rule of the analysis was
-made, the cost of exits and the difference to other start-ups, and the running kernel over emulated
-paths.
+The table has five parts: the simulated grid, a simulated grid on which no rule of the analysis was
+made, captures of QUIC stacks, the cost of exits and the difference to other start-ups, and the
+running kernel over emulated paths.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slowstart.analysis import costs
+from slowstart.analysis import costs, quic_truth
 from slowstart.analysis import kernel as analysis_kernel
 from slowstart.analysis import truth as analysis_truth
 from slowstart.errors import InputError
@@ -24,10 +24,11 @@ from slowstart.store.output import output_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PARTS = ("simulated", "held-out", "cost", "kernel")
+PARTS = ("simulated", "held-out", "quic", "cost", "kernel")
 _TITLES = {
     "simulated": "Simulated connections",
     "held-out": "Simulated connections on which no rule was made",
+    "quic": "Captures of QUIC stacks in virtual time",
     "cost": "Cost of the exit, and difference to other start-ups, from the capture alone",
     "kernel": "Connections of this kernel",
 }
@@ -41,6 +42,13 @@ def _simulated(part: str, runs: int | None, *, quick: bool, quiet: bool) -> dict
         chosen = analysis_truth.held_out(quick=quick)
     with Meter(f"analyzing ({part})", quiet=quiet) as meter:
         rows = analysis_truth.run(chosen, os.cpu_count() or 1, meter)
+    return {**analysis_truth.score(rows), "rows": rows}
+
+
+def _quic(runs: int | None, *, quick: bool, quiet: bool) -> dict[str, Any]:
+    with Meter("analyzing (quic)", quiet=quiet) as meter:
+        chosen = quic_truth.cases(quick=quick, runs=runs or 1)
+        rows = quic_truth.run(chosen, os.cpu_count() or 1, meter)
     return {**analysis_truth.score(rows), "rows": rows}
 
 
@@ -82,6 +90,8 @@ def validate(
         for part in parts or PARTS:
             if part == "cost":
                 found[part] = _costs(quick=quick, quiet=quiet)
+            elif part == "quic":
+                found[part] = _quic(runs, quick=quick, quiet=quiet)
             elif part != "kernel":
                 found[part] = _simulated(part, runs, quick=quick, quiet=quiet)
             elif (sentence := analysis_kernel.missing()) is None:

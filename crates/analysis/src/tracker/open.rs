@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use capture::Segment;
 
 use super::{End, Ended, LINGER, SILENCE};
+use crate::evidence::Hidden;
 use crate::report::{Connection, Handshake, Vantage};
 use crate::sender::Sender;
 use crate::startup;
@@ -12,9 +13,6 @@ use crate::view::{Ack, Data, Event, View};
 
 /// Packets before the vantage is decided without a handshake.
 const UNDECIDED: usize = 64;
-
-/// An RTT to one side below this fraction of the whole places the capture there.
-const NEAR: i64 = 10;
 
 /// One host of a connection, and what it sends.
 #[derive(Clone, Debug)]
@@ -121,6 +119,8 @@ pub struct Open {
     pub is_decided: bool,
     /// Most points for figures.
     pub points: usize,
+    /// If its segments stand for the packets of QUIC.
+    pub hidden: Option<Hidden>,
 }
 
 impl Open {
@@ -147,6 +147,7 @@ impl Open {
             waiting: Vec::new(),
             is_decided: false,
             points,
+            hidden: None,
         }
     }
 
@@ -227,7 +228,7 @@ impl Open {
         let least = between(self.last_syn, answer);
         let is_beside = least
             .zip(second)
-            .is_some_and(|(far, near)| near <= far / NEAR);
+            .is_some_and(|(far, near)| Vantage::between(near, far) == Vantage::Sender);
         (least.filter(|_| is_beside), second)
     }
 
@@ -241,13 +242,7 @@ impl Open {
         } else {
             (to_acceptor, to_initiator)
         };
-        if near <= far / NEAR {
-            Vantage::Sender
-        } else if far <= near / NEAR {
-            Vantage::Receiver
-        } else {
-            Vantage::Middle
-        }
+        Vantage::between(near, far)
     }
 
     /// Passes a segment on as data of its source and as an ACK for its destination.
@@ -323,7 +318,7 @@ impl Open {
         let (host, peer) = (&self.hosts[from], &self.hosts[1 - from]);
         let millis = |nanos: i64| nanos as f64 / 1e6;
         let has_beginning = host.has_syn;
-        let verdict = startup::verdict(&sender, has_beginning);
+        let verdict = startup::verdict(&sender, has_beginning, self.hidden.as_ref());
         let active = match (sender.first_data, sender.last_ack) {
             (Some(first), Some(last)) if last > first => (last - first) as f64 / 1e9,
             _ => 0.0,
@@ -336,6 +331,7 @@ impl Open {
             interface: self.interface,
             opened_by_sender: from == 0,
             vantage,
+            encrypted: self.hidden.is_some(),
             algorithm: None,
             start_unix_s: self.begin as f64 / 1e9,
             duration_s: (self.last - self.begin) as f64 / 1e9,

@@ -12,19 +12,19 @@ use super::World;
 use crate::carried::Carried;
 use crate::fabric::FORWARD;
 use crate::flow::{CLIENT, FlowState, Foreign, Leaving};
-use crate::host::{Call, Departure, HEADERS, Stacks};
+use crate::host::{Call, HEADERS, Passing, Stacks};
 
 /// The stacks of a run other than the simulated TCP.
 #[derive(Default)]
 pub(super) struct ForeignStacks<'a> {
     stacks: Option<&'a dyn Stacks>,
-    observe: Option<&'a mut dyn FnMut(Departure)>,
+    observe: Option<&'a mut dyn FnMut(Passing<'_>)>,
 }
 
 impl<'a> World<'a> {
-    /// The same run with stacks for the flows that name one; each packet of their hosts is shown to
-    /// `observe`.
-    pub fn with(mut self, stacks: &'a dyn Stacks, observe: &'a mut dyn FnMut(Departure)) -> Self {
+    /// The same run with stacks for the flows that name one; each datagram that leaves one of their
+    /// hosts, or arrives at one, is shown to `observe`.
+    pub fn with(mut self, stacks: &'a dyn Stacks, observe: &'a mut dyn FnMut(Passing<'_>)) -> Self {
         self.foreign = ForeignStacks {
             stacks: Some(stacks),
             observe: Some(observe),
@@ -73,6 +73,15 @@ impl<'a> World<'a> {
         let Some(foreign) = self.flows.get_mut(flow).foreign_mut() else {
             return;
         };
+        if let Some(observe) = &mut self.foreign.observe {
+            observe(Passing {
+                now,
+                flow,
+                is_forward: carried.datagram_to() != CLIENT,
+                arrives: true,
+                datagram: &datagram,
+            });
+        }
         let latency = now.saturating_since(carried.sent);
         let latency = carried.has_stream_data().then_some(latency);
         foreign.receive(now, carried.datagram_to(), ecn, latency, &datagram);
@@ -131,11 +140,12 @@ impl<'a> World<'a> {
         };
         let size = leaving.transmit.datagram.len() as u32 + HEADERS;
         if let Some(observe) = &mut self.foreign.observe {
-            observe(Departure {
+            observe(Passing {
                 now,
                 flow,
                 is_forward,
-                size,
+                arrives: false,
+                datagram: &leaving.transmit.datagram,
             });
         }
         let payload = Carried::datagram(
