@@ -6,6 +6,7 @@
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
 #   make quiche                       build quiche as a worker for --stack (some minutes)
+#   make real                         install with quinn in real time (--stack quinn --clock real)
 #   make picoquic PICOQUIC=DIR        build picoquic from its source in DIR, with our start-ups in it
 #   make quicly QUICLY=DIR            the same for quicly
 #   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
@@ -57,10 +58,12 @@ RUST := --workspace --exclude slowstart-python
 
 # The package includes the kernel programs if they can be built (bpf/README.md). A build without an
 # optional part prints one line about it, as `slowstart kernel` and `slowstart vm` do later.
-INSTALL = export BUILD="--profile checkout --features real"; if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
-	  $(MAKE) -s -C bpf; BUILD="--profile checkout --features real,bpf"; \
+# quinn's sockets and TLS are 28 crates more: the demo does without. Once installed, they stay.
+REAL = $(if $(wildcard $(VENV)/real),real)
+INSTALL = features=$(REAL); if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
+	  $(MAKE) -s -C bpf; features=$${features:+$$features,}bpf; \
 	else echo "Building without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
-	.ci/install
+	export BUILD="--profile checkout$${features:+ --features $$features}"; .ci/install
 
 # The program inside the virtual machine (slowstart vm) is static, and built only where it can run.
 # The demo does without: it is one third of the build. Once built, it is installed and kept current.
@@ -72,7 +75,7 @@ MODULE := docs/explorable/slowstart.wasm
 BUILT_MODULE := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(MODULE),$(wildcard $(MODULE)))
 BUILT_GUEST := $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),$(GUEST),$(wildcard $(GUEST)))
 
-.PHONY: freebsd guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools python-tools rust-components explorable site man
+.PHONY: freebsd guest real demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel wheels bench clean tools python-tools rust-components explorable site man
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -279,4 +282,9 @@ $(VENV)/installed: $(SOURCES) $(BUILT_GUEST) | $(BIN)/python
 
 $(VENV)/installed-dev: $(SOURCES) $(BUILT_GUEST) | tools $(BIN)/python
 	@$(TIMED) "build of the package" bash -eu -c '$(INSTALL) dev'
-	@touch $@ $(VENV)/installed
+	@touch $@ $(VENV)/installed $(VENV)/real
+
+$(VENV)/installed-dev real: REAL = real
+real: | tools $(BIN)/python
+	@$(TIMED) "build of the package" bash -eu -c '$(INSTALL) report'
+	@touch $(VENV)/installed $(VENV)/real

@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::errors;
 
 const LACKS: &str = if cfg!(target_os = "linux") {
-    "this build of slowstart has no QUIC stack in real time: build it from a checkout (`make demo`), \
+    "this build of slowstart has no QUIC stack in real time: build it from a checkout (`make real`), \
      or with the cargo feature `real`"
 } else {
     "QUIC stacks in real time need Linux"
