@@ -219,3 +219,45 @@ fn what_has_no_real_time_is_refused() {
         "{sentence}"
     );
 }
+
+/// The packets are encrypted, and their headers protected; sizes, times and the spin bit show the exit.
+#[test]
+fn a_capture_shows_the_exit() {
+    let Some(_turn) = common::may_emulate() else {
+        return;
+    };
+    let scenario = scenario(&format!("{WIRED}{FLOW}"));
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("quinn-in-real-time.pcapng");
+    with_turns("a capture of quinn", |turn| {
+        let mut options = RealOptions::default();
+        options.emulation.existing = emulator::Existing::Replace;
+        options.emulation.captures = vec![emulator::CaptureTo {
+            at: emulator::Point::Side(emulator::Side::Sender),
+            file: file.clone(),
+            snap_length: 96,
+        }];
+        // At each end one connection of eight does not spin, by quinn's own random numbers.
+        let (flow, found) = (0..8)
+            .find_map(|_| {
+                let output = in_real_time(turn, &scenario, Some("own"), &options);
+                let report = analysis::analyze(&file, &analysis::Options::default()).unwrap();
+                let [found] = &report.connections[..] else {
+                    panic!("{:?}", report.connections)
+                };
+                assert!(found.encrypted && found.handshake.complete);
+                eprintln!("{:?} {:?}", found.verdict, found.rtt_ms);
+                let spins = found.verdict.rule != "no-spin-bit";
+                spins.then(|| (output.result.flows[0].clone(), found.clone()))
+            })
+            .expect("some connection spins");
+        assert_eq!(found.vantage, analysis::report::Vantage::Sender);
+        assert_eq!(found.verdict.rule, "hidden-loss");
+        let (time, window) = exit(&flow);
+        let seen = found.verdict.exit.unwrap();
+        assert!((seen.time_s - time).abs() < 0.05, "{seen:?} {time}");
+        assert!(
+            apart(seen.cwnd_bytes as f64, window).abs() < 0.05,
+            "{seen:?} {window}"
+        );
+    });
+}

@@ -133,8 +133,7 @@ pub struct Sender {
     ts_recent: u32,
     /// The start-up changes window and pacing as segments leave.
     is_steered: bool,
-    /// What the congestion control needs.
-    needs: Needs,
+    needs: Wanted,
     shortcuts: Shortcuts,
     /// State left by earlier connections over the path, if they left any.
     memory: Option<Box<PathMemory>>,
@@ -155,6 +154,26 @@ struct Shortcuts {
     unpaced: bool,
     /// Comparisons need a sender that takes none.
     are_forbidden: bool,
+}
+
+/// Of the needs of a congestion control, those that the sender looks up on its way.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    rate_samples: bool,
+    pacing_rate: bool,
+    pacing: bool,
+    copies: bool,
+}
+
+impl From<Needs> for Wanted {
+    fn from(needs: Needs) -> Self {
+        Self {
+            rate_samples: needs.rate_samples,
+            pacing_rate: needs.pacing_rate,
+            pacing: needs.pacing,
+            copies: needs.copies,
+        }
+    }
 }
 
 /// The congestion control of a connection: in place where it is common, else in a box.
@@ -281,7 +300,7 @@ impl Sender {
             quick_start: QuickStart::default(),
             ts_recent: 0,
             is_steered: false,
-            needs: Needs::ALL,
+            needs: Needs::ALL.into(),
             shortcuts: Shortcuts::default(),
             memory: None,
             config,
@@ -433,7 +452,7 @@ impl Sender {
         self.cc
             .establish(&self.config.context(now, initial_window, rtt));
         self.is_steered = self.cc.steers_sending();
-        self.needs = self.cc.needs();
+        self.needs = self.cc.needs().into();
         if self.cc.watches_losses() {
             self.board.begin_watch(self.smss());
         }
@@ -456,7 +475,7 @@ impl Sender {
     /// Chooses the shortcuts, all of which are exact; none of the conditions changes later.
     fn find_shortcuts(&mut self) {
         if self.shortcuts.are_forbidden {
-            self.needs = Needs::ALL;
+            self.needs = Needs::ALL.into();
             return;
         }
         if !self.needs.rate_samples {

@@ -22,7 +22,7 @@ impl Sender {
     fn state(&self, keeps_samples: bool) -> (String, Scoreboard) {
         let mut copy = self.clone();
         copy.shortcuts = super::Shortcuts::default();
-        copy.needs = congestion::Needs::ALL;
+        copy.needs = congestion::Needs::ALL.into();
         copy.full_burst = crate::burst::FullBurst::default();
         if !keeps_samples {
             copy.board.omit_samples();
