@@ -173,6 +173,10 @@ impl Flow {
                 made.vantage = loops.vantage();
                 made.rtt_ms = Some(loops.rtt_ms());
                 made.rtt_samples = loops.count() as u64;
+                for point in &mut made.series {
+                    let at = self.begin + (point.time_s * 1e9) as i64;
+                    point.rtt_ms = loops.latest_ms(at);
+                }
             }
             None => self.without_spin(&mut made, from, halves),
         }
@@ -274,6 +278,9 @@ impl Flow {
         made.handshake.complete = handshake.is_some();
         made.handshake.rtt_ms = handshake.map(|rtt| rtt as f64 / 1e6);
         made.handshake.window_scale = None;
+        for point in &mut made.series {
+            point.receive_window_bytes = None;
+        }
     }
 
     /// Without a spin bit, only the handshake shows the RTT.

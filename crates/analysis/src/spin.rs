@@ -132,6 +132,13 @@ impl Loops {
         [least, all.iter().sum::<f64>() / all.len() as f64, most]
     }
 
+    /// The latest one that an answer seen until `at` shows.
+    pub fn latest_ms(&self, at: i64) -> Option<f64> {
+        let after = self.loops.partition_point(|each| each.answer <= at);
+        let latest = &self.loops[after.checked_sub(1)?];
+        Some(self.rtt(latest) as f64 / 1e6)
+    }
+
     /// At the sender, the time until its next packet is its own.
     fn rtt(&self, each: &Loop) -> i64 {
         match self.vantage {

@@ -71,7 +71,7 @@ pub fn verdict(sender: &Sender, has_beginning: bool, hidden: Option<&Hidden>) ->
         confidence,
         class,
         class_confidence,
-        sentence: sentence(reason, &exit, class, sender),
+        sentence: sentence(reason, &exit, class, &evidence),
         exit: Some(exit),
     }
 }
@@ -106,13 +106,18 @@ fn class_of(sender: &Sender, exit: &Exit, reason: Reason) -> (Class, f64) {
     (Class::Late, confidence)
 }
 
-fn sentence(reason: Reason, exit: &Exit, class: Class, sender: &Sender) -> String {
+fn sentence(reason: Reason, exit: &Exit, class: Class, evidence: &Evidence<'_>) -> String {
     let why = match reason {
         Reason::Loss => "a loss",
         Reason::Ecn => "a congestion mark",
         _ => "a heuristic",
     };
-    let segments = exit.cwnd_bytes / sender.mss().max(1) as u64;
+    let count = exit.cwnd_bytes / evidence.sender.mss().max(1) as u64;
+    let what = if evidence.encrypted {
+        "packets"
+    } else {
+        "segments"
+    };
     let class = match class {
         Class::Early => ", before the path was full",
         Class::AtCapacity => ", when the path was full",
@@ -120,7 +125,7 @@ fn sentence(reason: Reason, exit: &Exit, class: Class, sender: &Sender) -> Strin
         Class::CannotTell => "",
     };
     format!(
-        "Slow start ended by {why} after {:.3} s with {segments} segments in flight{class}.",
+        "Slow start ended by {why} after {:.3} s with {count} {what} in flight{class}.",
         exit.time_s
     )
 }

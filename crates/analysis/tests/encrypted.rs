@@ -99,7 +99,11 @@ impl Model {
     fn analyzed(&self) -> Connection {
         let bytes = write(Vec::new(), "", &self.records(), &[self.seen_by], &[]);
         let bytes = bytes.expect("a vector takes everything");
-        let report = analysis::analyze_reader(std::io::Cursor::new(bytes), &Options::default());
+        let options = Options {
+            points: 100,
+            ..Options::default()
+        };
+        let report = analysis::analyze_reader(std::io::Cursor::new(bytes), &options);
         let mut report = report.expect("it is a capture");
         assert_eq!((report.connections.len(), report.skipped), (1, 0));
         report.connections.remove(0)
@@ -132,6 +136,16 @@ fn the_exit_of_a_sender_that_decides_is_found() {
     let [least, mean, most] = found.rtt_ms.expect("the bit shows it");
     assert!((least - 100.0).abs() < 0.1 && (most - mean).abs() < 0.1);
     assert_eq!(found.initial_window_bytes, Some(10 * SIZE as u64));
+    assert!(found.verdict.sentence.contains("packets in flight"));
+    let points = found.series.iter().skip(1);
+    let [rtt, window] = points.fold([0; 2], |[rtt, window], point| {
+        let is_known = point.rtt_ms.is_some_and(|rtt| (rtt - 100.0).abs() < 0.1);
+        [
+            rtt + u32::from(is_known),
+            window + u32::from(point.receive_window_bytes.is_some()),
+        ]
+    });
+    assert!(rtt > 50 && window == 0, "{rtt} {window}");
 }
 
 #[test]

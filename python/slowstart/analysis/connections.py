@@ -175,7 +175,7 @@ def cells(connection: dict[str, Any]) -> list[str]:
         verdict["class"],
         questions.cost_text(connection),
         main_limit(connection) or "-",
-        str(connection["retransmissions"]["segments"]),
+        "-" if connection["encrypted"] else str(connection["retransmissions"]["segments"]),
     ]
 
 
@@ -195,7 +195,7 @@ def sort_values(connection: dict[str, Any]) -> list[float | None]:
         None,
         (connection.get("cost") or {}).get("seconds"),
         None,
-        connection["retransmissions"]["segments"],
+        None if connection["encrypted"] else connection["retransmissions"]["segments"],
     ]
 
 

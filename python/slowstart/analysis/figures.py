@@ -88,7 +88,8 @@ def _draw_sequence(axes: Axes, time: NDArray[np.float64], connection: dict[str, 
     edge = acked + _column(points, "receive_window_bytes", 1e6)
     axes.plot(time, sent, color=colors.BLUE, label="sent", linewidth=1.0)
     axes.plot(time, acked, color=colors.GREEN, label="acknowledged", linewidth=1.0)
-    axes.plot(time, edge, color=colors.PURPLE, label="receive window's edge", linewidth=1.0)
+    if not np.all(np.isnan(edge)):
+        axes.plot(time, edge, color=colors.PURPLE, label="receive window's edge", linewidth=1.0)
     for key, color, label, width in (
         ("sacked", colors.SKY_BLUE, "SACK blocks", 1.5),
         ("retransmitted", colors.VERMILLION, "retransmissions", 2.5),
