@@ -6,6 +6,8 @@
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
 #   make quiche                       build quiche as a worker for --stack (some minutes)
+#   make picoquic PICOQUIC=DIR        build picoquic from its source, with our start-ups in it
+#   make quicly QUICLY=DIR            the same for quicly
 #   make real                         install with quinn in real time (--stack quinn --clock real)
 #   make picoquic PICOQUIC=DIR        build picoquic from its source in DIR, with our start-ups in it
 #   make quicly QUICLY=DIR            the same for quicly
@@ -140,6 +142,7 @@ quiche: rust-components
 # A transfer between two endpoints of a stack in C, which takes our start-ups through crates/capi.
 .PHONY: picoquic quicly
 picoquic quicly: rust-components
+	@[ -n "$(SOURCE)" ] || { echo "make: name the source of $@, as in make picoquic PICOQUIC=DIR" >&2; exit 2; }
 	$(call packages,cmake gcc libssl-dev)
 	stacks/transfer $@ $(SOURCE)
 picoquic: SOURCE = $(PICOQUIC)

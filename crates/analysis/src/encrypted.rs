@@ -3,8 +3,9 @@
 //!
 //! The first packet of the peer with a changed bit answers the first packet of the sender with the
 //! bit before, so it acknowledges all that left until then: once per round trip, the bytes in flight
-//! are known. Between two of these, each of its packets counts as an ACK of the same number of bytes. The packets become segments and ACKs in
-//! the sender's order, and the analysis is that of TCP. What the packets repeat is not seen.
+//! are known. Between two of these, each of its packets counts as an ACK of the same number of bytes.
+//! The packets become segments and ACKs in the sender's order, and the analysis is that of TCP. What
+//! the packets repeat is not seen.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,7 +14,7 @@ use capture::{Datagram, Flags, Header, Segment, TcpOptions};
 
 use crate::evidence::Hidden;
 use crate::logs::EXTREME;
-use crate::report::{Capacity, Class, Connection, Limits, Reason, Vantage, Verdict};
+use crate::report::{Class, Connection, Reason, Vantage, Verdict};
 use crate::spin::{Acknowledged, Loops, Sight};
 use crate::tracker::{End, MOST_OPEN, Open};
 
@@ -214,9 +215,8 @@ impl Flow {
         if let Some(loops) = loops {
             let acked = loops.acknowledged(&self.sights, side);
             segments.extend(self.translated(side, loops, &acked, near));
-            let since = |at: i64| at - self.begin;
             let losses = acked.losses.iter();
-            hidden.losses = losses.map(|span| span.map(since)).collect();
+            hidden.losses = losses.map(|span| span.map(|at| at - self.begin)).collect();
             hidden.unseen = loops.vantage() == Vantage::Receiver;
         }
         open.hidden = Some(hidden);
@@ -292,8 +292,6 @@ impl Flow {
         made.goodput_bps = seconds
             .filter(|seconds| *seconds > 0.0)
             .map_or(0.0, |seconds| self.bytes[from] as f64 * 8.0 / seconds);
-        made.limits = Limits::default();
-        made.capacity = None::<Capacity>;
         made.verdict = Verdict {
             rule: "no-spin-bit",
             reason: Reason::CannotTell,

@@ -80,13 +80,23 @@ pub fn add_middle(traces: &mut [PacketTrace]) {
     }
 }
 
-/// Name and description of the interface of a vantage.
-pub(crate) const fn interface_of(vantage: Vantage) -> (&'static str, &'static str) {
-    match vantage {
-        Vantage::Sender => ("sender", "the host that sends the data"),
-        Vantage::Receiver => ("receiver", "the host that receives the data"),
-        Vantage::Middle => ("middle", "a point between both hosts"),
+/// Begins a capture with an interface for each vantage.
+pub(crate) fn begin<W: Write>(
+    writer: W,
+    comment: &str,
+    vantages: &[Vantage],
+    snap_length: u32,
+) -> io::Result<Writer<W>> {
+    let mut writer = Writer::new(writer, comment)?;
+    for vantage in vantages {
+        let (name, text) = match vantage {
+            Vantage::Sender => ("sender", "the host that sends the data"),
+            Vantage::Receiver => ("receiver", "the host that receives the data"),
+            Vantage::Middle => ("middle", "a point between both hosts"),
+        };
+        writer.add_interface(name, text, snap_length)?;
     }
+    Ok(writer)
 }
 
 /// What the packets of one flow have in common.
@@ -111,11 +121,7 @@ pub fn write<W: Write>(
     vantages: &[Vantage],
     remarks: &[Remark],
 ) -> io::Result<W> {
-    let mut writer = Writer::new(writer, comment)?;
-    for vantage in vantages {
-        let (name, text) = interface_of(*vantage);
-        writer.add_interface(name, text, SNAP_LENGTH)?;
-    }
+    let mut writer = begin(writer, comment, vantages, SNAP_LENGTH)?;
     let mut flows: Vec<Flow<'_>> = traces
         .iter()
         .map(|trace| Flow {

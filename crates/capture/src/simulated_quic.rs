@@ -4,6 +4,7 @@
 //! [`simulated`](crate::simulated) does. Only headers are captured. These stacks have no
 //! cryptography, so all of a header can be read; real ones protect the packet number.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use etherparse::{IpNumber, Ipv4Header, UdpHeader};
@@ -11,8 +12,7 @@ use measure::Vantage;
 use units::{Duration, Instant};
 
 use crate::datagram::UDP_HEADER;
-use crate::simulated::{BEGIN, Remark, interface_of};
-use crate::writer::Writer;
+use crate::simulated::{BEGIN, Remark, begin};
 
 /// Bytes of UDP payload that are kept: a long header with connection IDs of eight bytes.
 const KEPT: usize = 32;
@@ -81,36 +81,31 @@ impl QuicRecord {
 
 /// Adds what a point between the hosts sees, as [`add_middle`](crate::simulated::add_middle) does.
 pub fn add_middle(records: &mut Vec<QuicRecord>) {
-    let mut shifts: Vec<(u32, Duration)> = Vec::new();
     let at_sender = |each: &&QuicRecord| each.seen_by == Vantage::Sender;
-    for first in records
-        .iter()
-        .filter(at_sender)
-        .filter(|each| each.is_forward)
-    {
-        if shifts.iter().any(|(flow, _)| *flow == first.flow) {
-            continue;
-        }
-        let mut answers = records.iter().filter(at_sender);
-        let answer = answers.find(|each| each.flow == first.flow && !each.is_forward);
-        let rtt = answer.map_or(Duration::ZERO, |each| each.at.saturating_since(first.at));
-        shifts.push((first.flow, rtt / 4));
+    // When the first datagram of each flow left, and when the first answer came.
+    let mut handshakes: BTreeMap<u32, [Option<Instant>; 2]> = BTreeMap::new();
+    for each in records.iter().filter(at_sender) {
+        let place = usize::from(!each.is_forward);
+        handshakes.entry(each.flow).or_default()[place].get_or_insert(each.at);
     }
     let seen: Vec<_> = records
         .iter()
         .filter(at_sender)
-        .filter_map(|each| {
-            let (_, shift) = *shifts.iter().find(|(flow, _)| *flow == each.flow)?;
+        .map(|each| {
+            let shift = match handshakes[&each.flow] {
+                [Some(first), Some(answer)] => answer.saturating_since(first) / 4,
+                _ => Duration::ZERO,
+            };
             let at = if each.is_forward {
                 each.at + shift
             } else {
                 each.at - shift
             };
-            Some(QuicRecord {
+            QuicRecord {
                 at,
                 seen_by: Vantage::Middle,
                 ..*each
-            })
+            }
         })
         .collect();
     records.extend(seen);
@@ -129,11 +124,8 @@ pub fn write<W: Write>(
     vantages: &[Vantage],
     remarks: &[Remark],
 ) -> io::Result<W> {
-    let mut writer = Writer::new(writer, comment)?;
-    for vantage in vantages {
-        let (name, text) = interface_of(*vantage);
-        writer.add_interface(name, text, (IP_HEADER + UDP_HEADER + KEPT) as u32)?;
-    }
+    let snap_length = (IP_HEADER + UDP_HEADER + KEPT) as u32;
+    let mut writer = begin(writer, comment, vantages, snap_length)?;
     let mut remarks: Vec<_> = remarks.iter().collect();
     for record in records {
         let Some(interface) = vantages.iter().position(|each| *each == record.seen_by) else {
