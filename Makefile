@@ -6,11 +6,9 @@
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
 #   make quiche                       build quiche as a worker for --stack (some minutes)
-#   make picoquic PICOQUIC=DIR        build picoquic from its source, with our start-ups in it
-#   make quicly QUICLY=DIR            the same for quicly
-#   make real                         install with quinn in real time (--stack quinn --clock real)
 #   make picoquic PICOQUIC=DIR        build picoquic from its source in DIR, with our start-ups in it
 #   make quicly QUICLY=DIR            the same for quicly
+#   make real                         install with quinn in real time (--stack quinn --clock real)
 #   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
 #                                     the next make demo or make test installs it
