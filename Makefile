@@ -93,8 +93,9 @@ test: begin-times $(VENV)/installed-dev rust-components $(BUILT_MODULE) $(if $(S
 	$(TIMED) "mypy of the studies" bash -ec 'for each in python/slowstart/studies/folders/*/analysis.py \
 	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each; done'
 	$(TIMED) "build of the Rust tests" cargo test $(RUST) --locked --quiet --no-run
-	$(TIMED) "Rust tests" cargo test $(RUST) --locked
-	$(TIMED) "Python tests" $(BIN)/pytest -n auto --dist loadfile -m "not realtime"
+	$(TIMED) "Rust tests" .ci/rust-tests $(RUST) --locked
+	$(TIMED) "examples in the Rust documentation" cargo test $(RUST) --locked --quiet --doc
+	$(TIMED) "Python tests" $(BIN)/pytest -n auto --dist loadfile -m "not realtime" --durations=40 --durations-min=3
 	$(TIMED) "Python tests in real time" $(BIN)/pytest -m realtime
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)
