@@ -48,7 +48,7 @@ struct Power {
 }
 
 /// Signals that wait at a radio before it works them out, if nobody asks.
-const BATCH: usize = 16;
+const BATCH: usize = 8;
 
 /// What a radio is, and all that an arrival may change: a pass over the signals keeps it in
 /// registers.
