@@ -276,38 +276,44 @@ impl<L: Listen> Air<L> {
             return None;
         }
         self.frames += 1;
-        let mut signal = Signal {
-            frame: FrameId(self.frames),
-            from: node,
-            to: frame.to.unwrap_or(Signal::EVERYBODY),
-            note: frame.note,
-            ..Signal::NONE
-        };
-        let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.frames += 1;
         self.busy += end.saturating_since(now.max(self.silent_from));
         self.silent_from = self.silent_from.max(end);
+        let to = frame.to.unwrap_or(Signal::EVERYBODY);
+        let number = FrameId(self.frames);
+        let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.arrivals += links.len() as u64;
+        let radios = self.radios.as_mut_slice();
+        for link in links {
+            let signal = Signal {
+                start: now + link.delay,
+                end: end + link.delay,
+                power: link.power,
+                frame: number,
+                from: node,
+                to,
+                note: frame.note,
+            };
+            let radio = &mut radios[link.node.index()];
+            while !radio.offer(signal) {
+                let meter = self.meters.get_mut(link.node.index());
+                radio.make_room(now, &self.rules, meter, &mut self.counters);
+            }
+        }
         self.receivers.clear();
         let mut arrives = None;
-        for link in links {
-            signal.start = now + link.delay;
-            signal.end = end + link.delay;
-            signal.power = link.power;
-            if frame.to.is_none() {
-                if link.power >= self.rules.receive {
-                    let (node, end) = (link.node, signal.end);
-                    self.receivers.push(Receiver { node, end });
-                }
-            } else if signal.to == link.node {
-                arrives = Some(signal.end);
-            }
-            let meter = self.meters.get_mut(link.node.index());
-            let radio = &mut self.radios[link.node.index()];
-            radio.offer(now, &signal, &self.rules, meter, &mut self.counters);
+        if frame.to.is_some() {
+            let place = links.binary_search_by_key(&to, |link| link.node);
+            arrives = place.ok().map(|place| end + links[place].delay);
+        } else {
+            let decode = links.iter().filter(|link| link.power >= self.rules.receive);
+            self.receivers.extend(decode.map(|link| Receiver {
+                node: link.node,
+                end: end + link.delay,
+            }));
         }
         Some(Transmission {
-            frame: signal.frame,
+            frame: number,
             end,
             arrives,
         })

@@ -119,6 +119,8 @@ pub struct AdHoc<T, R: Routing> {
     later: BTreeMap<(Instant, u64), Later<R::Message>>,
     /// How many messages have been delayed.
     delayed: u64,
+    /// The earliest time in `timers` and `later`.
+    due: Instant,
     now: Instant,
     delivered: VecDeque<Delivery<T>>,
     lost: VecDeque<Lost<T>>,
@@ -166,6 +168,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
             timers: BTreeSet::new(),
             later: BTreeMap::new(),
             delayed: 0,
+            due: Instant::MAX,
             now: Instant::ZERO,
             delivered: VecDeque::new(),
             lost: VecDeque::new(),
@@ -255,7 +258,15 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
             if due < Instant::MAX {
                 self.timers.insert((due, node));
             }
+            self.find_due();
         }
+    }
+
+    fn find_due(&mut self) {
+        let later = self.later.first_key_value();
+        let timer = self.timers.first();
+        let later = later.map_or(Instant::MAX, |((at, _), _)| *at);
+        self.due = timer.map_or(later, |(at, _)| later.min(*at));
     }
 
     fn act(&mut self, node: NodeId, action: Action<R::Message>) {
@@ -267,6 +278,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
                 self.later
                     .insert((self.now + after, self.delayed), (node, to, message));
                 self.delayed += 1;
+                self.find_due();
             }
             Action::Release(handle) => self.route(node, handle),
             Action::Drop(handle, cause) => self.drop_packet(handle, cause),
@@ -507,18 +519,23 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         }
     }
 
-    /// Performs the next event, which is due at `at`.
-    fn perform(&mut self, at: Instant) {
-        self.now = at;
-        if self.mac.next_event() <= at {
+    /// Performs the next event of the MAC. Few of them report something.
+    fn step_mac(&mut self) {
+        self.mac.step(&mut self.events);
+        if !self.events.is_empty() {
             let mut events = mem::take(&mut self.events);
-            self.mac.step(&mut events);
             for event in events.drain(..) {
                 self.take_event(event);
             }
             self.events = events;
-        } else if let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= at) {
+        }
+    }
+
+    /// Performs the next event of another layer, which is due at `at`.
+    fn perform(&mut self, at: Instant) {
+        if let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= at) {
             let (node, to, message) = entry.remove();
+            self.find_due();
             self.send_message(node, to, message);
         } else if let Some(&(_, node)) = self.timers.first() {
             let arp_is_due = |arp: &Arp| arp.next_event() <= at;
@@ -564,21 +581,22 @@ impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
         if !self.delivered.is_empty() || !self.lost.is_empty() {
             return self.now;
         }
-        let later = self.later.first_key_value();
-        let timer = self.timers.first();
-        self.mac
-            .next_event()
-            .min(later.map_or(Instant::MAX, |((at, _), _)| *at))
-            .min(timer.map_or(Instant::MAX, |(at, _)| *at))
+        self.mac.next_event().min(self.due)
     }
 
     fn advance(&mut self, now: Instant) {
         while self.delivered.is_empty() && self.lost.is_empty() {
-            let at = self.next_event();
+            let mac = self.mac.next_event();
+            let at = mac.min(self.due);
             if at > now {
                 break;
             }
-            self.perform(at);
+            self.now = at;
+            if mac <= at {
+                self.step_mac();
+            } else {
+                self.perform(at);
+            }
         }
     }
 

@@ -2,9 +2,12 @@
 //!
 //! The air notes signals before they arrive. [`Radio::settle`] works out what happened, in the
 //! order of arrivals, up to the time of a question. A signal can no longer be overtaken then: every
-//! frame that is transmitted later arrives later.
+//! frame that is transmitted later arrives later. Until somebody asks, signals wait, and one pass
+//! takes them all.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem;
 
 use units::Instant;
 
@@ -44,134 +47,271 @@ struct Power {
     power: f64,
 }
 
-#[derive(Debug)]
-pub(super) struct Radio<L> {
+/// Signals that wait at a radio before it works them out, if nobody asks.
+const BATCH: usize = 8;
+
+/// What a radio is, and all that an arrival may change: a pass over the signals keeps it in
+/// registers.
+#[derive(Clone, Copy, Debug)]
+struct Receiver {
     node: NodeId,
     asleep: bool,
-    /// Whether `signal` occupies the receiver.
+    /// Whether `signal` occupies it.
     occupied: bool,
     /// What `signal` would be if it ended now.
     fate: Fate,
-    /// The next signal that is not worked out; none starts at [`Instant::MAX`].
-    next: Signal,
-    /// Those after it, in order.
-    later: Vec<Signal>,
-    /// The signal that occupies the receiver, or did so last.
+    /// The signal that occupies it; without meaning if none does.
     signal: Signal,
     /// The most interference with `signal` so far, in watts, if the SINR decides.
     interference: f64,
-    /// All signals on the air, if the SINR decides.
-    powers: Vec<Power>,
     busy_until: Instant,
     transmit_until: Instant,
+}
+
+#[derive(Debug)]
+pub(super) struct Radio<L> {
+    /// The signals that are not worked out, in order: the first `count`.
+    pending: Box<[Signal]>,
+    count: usize,
+    /// When the last of them starts.
+    latest: Instant,
+    receiver: Receiver,
     pub(super) listener: L,
+    /// All signals on the air, if the SINR decides.
+    powers: Vec<Power>,
 }
 
 impl<L: Listen> Radio<L> {
     pub(super) fn new(node: NodeId) -> Self {
         Self {
-            node,
-            asleep: false,
-            occupied: false,
-            fate: Fate::Off,
-            next: Signal::NONE,
-            later: Vec::new(),
-            signal: Signal::NONE,
-            interference: 0.0,
-            powers: Vec::new(),
-            busy_until: Instant::ZERO,
-            transmit_until: Instant::ZERO,
+            pending: Box::new([Signal::NONE; BATCH]),
+            count: 0,
+            latest: Instant::ZERO,
+            receiver: Receiver {
+                node,
+                asleep: false,
+                occupied: false,
+                fate: Fate::Off,
+                signal: Signal::NONE,
+                interference: 0.0,
+                busy_until: Instant::ZERO,
+                transmit_until: Instant::ZERO,
+            },
             listener: L::default(),
+            powers: Vec::new(),
         }
     }
 
     pub(super) const fn busy_until(&self) -> Instant {
-        self.busy_until
+        self.receiver.busy_until
     }
 
     pub(super) const fn transmits_until(&self) -> Instant {
-        self.transmit_until
+        self.receiver.transmit_until
     }
 
     pub(super) fn receiving(&self, now: Instant) -> Option<&Signal> {
-        (self.occupied && self.signal.end > now).then_some(&self.signal)
+        let receiver = &self.receiver;
+        (receiver.occupied && receiver.signal.end > now).then_some(&receiver.signal)
     }
 
     /// Whether it has received a frame that ends now.
     pub(super) fn received(&self, frame: FrameId) -> bool {
-        self.occupied && self.signal.frame == frame && self.fate == Fate::Received
+        let receiver = &self.receiver;
+        receiver.occupied && receiver.signal.frame == frame && receiver.fate == Fate::Received
     }
 
-    /// The power of `signal`, and the most interference with it, in watts.
+    /// The power of the signal that occupies it, and the most interference with it, in watts.
     pub(super) const fn powers(&self) -> (f64, f64) {
-        (self.signal.power, self.interference)
+        (self.receiver.signal.power, self.receiver.interference)
     }
 
-    /// Notes a signal, which arrives after `now`.
-    pub(super) fn offer(
+    /// Notes a signal. False if no further signal can wait: then [`Self::make_room`] helps.
+    #[inline(always)]
+    #[must_use]
+    pub(super) fn offer(&mut self, signal: Signal) -> bool {
+        let Some(place) = self.pending.get_mut(self.count) else {
+            return false;
+        };
+        *place = signal;
+        self.count += 1;
+        if signal.start < self.latest {
+            self.overtake();
+        } else {
+            self.latest = signal.start;
+        }
+        true
+    }
+
+    /// How many signals wait.
+    #[cfg(test)]
+    pub(super) const fn waiting(&self) -> usize {
+        self.count
+    }
+
+    /// Makes room for a signal that arrives after `now`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room(
         &mut self,
         now: Instant,
-        signal: &Signal,
         rules: &Rules,
         meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        if self.next.start < now {
-            self.settle(now, rules, meter, counters);
-        }
-        if self.next.start == Instant::MAX {
-            self.next = *signal;
-        } else {
-            self.insert(signal);
+        self.settle(now, rules, meter, counters);
+        if self.count == self.pending.len() {
+            let mut pending = mem::take(&mut self.pending).into_vec();
+            pending.resize(2 * self.count, Signal::NONE);
+            self.pending = pending.into_boxed_slice();
         }
     }
 
+    /// The last signal arrives before others: it takes its place behind those that start no later.
     #[cold]
-    fn insert(&mut self, signal: &Signal) {
-        let mut last = *signal;
-        if last.start < self.next.start {
-            core::mem::swap(&mut self.next, &mut last);
-        }
-        let place = self
-            .later
-            .partition_point(|other| other.start <= last.start);
-        self.later.insert(place, last);
+    #[inline(never)]
+    fn overtake(&mut self) {
+        let (others, last) = self.pending[..self.count].split_at(self.count - 1);
+        let start = last[0].start;
+        let place = others.partition_point(|other| other.start <= start);
+        self.pending[place..self.count].rotate_right(1);
     }
 
     /// Works out what happened before `now`.
+    #[inline(always)]
     pub(super) fn settle(
+        &mut self,
+        now: Instant,
+        rules: &Rules,
+        meter: Option<&mut Meter>,
+        counters: &mut AirCounters,
+    ) {
+        let waits = self.count > 0 && self.pending[0].start < now;
+        if waits || self.receiver.occupied && self.receiver.signal.end < now {
+            self.work_out(now, rules, meter, counters);
+        }
+    }
+
+    #[inline(never)]
+    fn work_out(
         &mut self,
         now: Instant,
         rules: &Rules,
         mut meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        while self.next.start < now {
-            let signal = self.next;
-            self.next = if self.later.is_empty() {
-                Signal::NONE
-            } else {
-                self.later.remove(0)
-            };
-            if self.occupied && self.signal.end <= signal.start {
-                self.conclude(meter.as_deref_mut(), counters);
+        let mut receiver = self.receiver;
+        let is_usual = meter.is_none() && rules.sinr.is_none() && !receiver.asleep;
+        let pending = &self.pending[..self.count];
+        let mut done = 0;
+        while let Some(signal) = pending.get(done)
+            && signal.start < now
+        {
+            if is_usual && !receiver.occupied {
+                let rest = &pending[done..];
+                let alone = receiver.take_alone(rest, now, rules, &mut self.listener, counters);
+                if alone > 0 {
+                    done += alone;
+                    continue;
+                }
+            }
+            done += 1;
+            if receiver.occupied && receiver.signal.end <= signal.start {
+                receiver.conclude(&mut self.listener, meter.as_deref_mut(), counters);
             }
             if let Some(meter) = meter.as_deref_mut() {
-                self.account(signal.start, meter);
+                receiver.account(signal.start, meter);
                 if meter.died() <= signal.start {
                     *counters += Fate::Off;
                     continue;
                 }
             }
-            self.arrive(&signal, rules, counters);
+            if receiver.asleep {
+                *counters += Fate::Off;
+                continue;
+            }
+            receiver.sense(signal, rules, &mut self.listener);
+            match rules.sinr {
+                None => receiver.capture(signal, rules, &mut self.listener, counters),
+                Some(least) => {
+                    receiver.interfere(signal, rules, least, &mut self.powers, counters);
+                }
+            }
         }
-        if self.occupied && self.signal.end < now {
-            self.conclude(meter, counters);
+        if done < self.count {
+            self.pending.copy_within(done..self.count, 0);
         }
+        self.count -= done;
+        if receiver.occupied && receiver.signal.end < now {
+            receiver.conclude(&mut self.listener, meter, counters);
+        }
+        self.receiver = receiver;
     }
 
     /// The energy until `now`. Nothing has changed since the last time but at that time.
     pub(super) fn account(&self, now: Instant, meter: &mut Meter) {
+        self.receiver.account(now, meter);
+    }
+
+    /// The node transmits from `now` until `end`; false if it cannot.
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        end: Instant,
+        rules: &Rules,
+        mut meter: Option<&mut Meter>,
+        counters: &mut AirCounters,
+    ) -> bool {
+        self.settle(now, rules, meter.as_deref_mut(), counters);
+        let receiver = &mut self.receiver;
+        if let Some(meter) = meter {
+            receiver.account(now, meter);
+            if meter.died() <= now {
+                return false;
+            }
+        }
+        if receiver.asleep {
+            return false;
+        }
+        if receiver.occupied && receiver.signal.end > now && receiver.fate == Fate::Received {
+            receiver.fate = Fate::Transmitting;
+        }
+        if receiver.busy_until <= now {
+            self.listener.busy(now, receiver.busy_until);
+        }
+        receiver.busy_until = receiver.busy_until.max(end);
+        receiver.transmit_until = receiver.transmit_until.max(end);
+        true
+    }
+
+    pub(super) fn set_asleep(
+        &mut self,
+        now: Instant,
+        asleep: bool,
+        rules: &Rules,
+        mut meter: Option<&mut Meter>,
+        counters: &mut AirCounters,
+    ) {
+        self.settle(now, rules, meter.as_deref_mut(), counters);
+        let receiver = &mut self.receiver;
+        if let Some(meter) = meter {
+            receiver.account(now, meter);
+        }
+        receiver.asleep = asleep;
+        if asleep {
+            if receiver.occupied {
+                receiver.occupied = false;
+                *counters += Fate::Off;
+            }
+            receiver.busy_until = receiver.busy_until.min(now);
+            receiver.transmit_until = receiver.transmit_until.min(now);
+            self.powers.clear();
+        }
+    }
+}
+
+impl Receiver {
+    fn account(&self, now: Instant, meter: &mut Meter) {
         if self.asleep {
             meter.sleep(now);
         } else {
@@ -179,8 +319,14 @@ impl<L: Listen> Radio<L> {
         }
     }
 
-    /// The signal that occupied the receiver has ended.
-    fn conclude(&mut self, meter: Option<&mut Meter>, counters: &mut AirCounters) {
+    /// The signal that occupied it has ended.
+    #[inline(always)]
+    fn conclude<L: Listen>(
+        &mut self,
+        listener: &mut L,
+        meter: Option<&mut Meter>,
+        counters: &mut AirCounters,
+    ) {
         self.occupied = false;
         if let Some(meter) = meter {
             self.account(self.signal.end, meter);
@@ -190,34 +336,84 @@ impl<L: Listen> Radio<L> {
         }
         *counters += self.fate;
         match self.fate {
-            Fate::Received => self.listener.heard(self.node, &self.signal),
+            Fate::Received => listener.heard(self.node, &self.signal),
             Fate::Off => {}
             // It ended before the radio listened again.
             Fate::Transmitting if self.signal.end <= self.transmit_until => {}
-            _ => self.listener.garbled(self.signal.end),
+            _ => listener.garbled(self.signal.end),
         }
     }
 
-    fn arrive(&mut self, signal: &Signal, rules: &Rules, counters: &mut AirCounters) {
-        if self.asleep {
-            *counters += Fate::Off;
-            return;
+    /// Takes the signals at the head of `signals` that end before `now` and before the next one
+    /// starts, and returns how many. Shortcut: [`Self::sense`], [`Self::capture`] and
+    /// [`Self::conclude`] of a receiver that nothing occupies, without energy and without sleep.
+    #[inline(always)]
+    fn take_alone<L: Listen>(
+        &mut self,
+        signals: &[Signal],
+        now: Instant,
+        rules: &Rules,
+        listener: &mut L,
+        counters: &mut AirCounters,
+    ) -> usize {
+        let (mut busy_until, transmit_until) = (self.busy_until, self.transmit_until);
+        let mut signals = signals;
+        let mut taken = 0;
+        while let [signal, rest @ ..] = signals {
+            let next = rest.first().map_or(now, |next| next.start.min(now));
+            if signal.end >= next {
+                break;
+            }
+            if signal.power >= rules.sense {
+                if busy_until <= signal.start {
+                    listener.busy(signal.start, busy_until);
+                }
+                busy_until = busy_until.max(signal.end);
+            }
+            if signal.start < transmit_until {
+                *counters += Fate::Transmitting;
+                if signal.end > transmit_until {
+                    listener.garbled(signal.end);
+                }
+            } else if signal.power < rules.receive {
+                *counters += Fate::Weak;
+                listener.garbled(signal.end);
+            } else {
+                *counters += Fate::Received;
+                listener.heard(self.node, signal);
+            }
+            taken += 1;
+            signals = rest;
         }
+        self.busy_until = busy_until;
+        taken
+    }
+
+    /// A signal may make the medium busy.
+    #[inline(always)]
+    fn sense<L: Listen>(&mut self, signal: &Signal, rules: &Rules, listener: &mut L) {
         if signal.power >= rules.sense {
             if self.busy_until <= signal.start {
-                self.listener.busy(signal.start, self.busy_until);
+                listener.busy(signal.start, self.busy_until);
             }
             self.busy_until = self.busy_until.max(signal.end);
         }
-        if let Some(least) = rules.sinr {
-            self.interfere(signal, rules, least, counters);
-            return;
-        }
+    }
+
+    /// A signal arrives, and pairs of signals decide.
+    #[inline(always)]
+    fn capture<L: Listen>(
+        &mut self,
+        signal: &Signal,
+        rules: &Rules,
+        listener: &mut L,
+        counters: &mut AirCounters,
+    ) {
         if !self.occupied {
             self.occupy(signal, rules.receive);
         } else if self.signal.power >= rules.capture * signal.power {
             *counters += Fate::Ignored;
-            self.listener.garbled(signal.end);
+            listener.garbled(signal.end);
         } else {
             *counters += Fate::Collided;
             self.fate = Fate::Collided;
@@ -227,6 +423,7 @@ impl<L: Listen> Radio<L> {
         }
     }
 
+    #[inline(always)]
     fn occupy(&mut self, signal: &Signal, receive: f64) {
         self.occupied = true;
         self.signal = *signal;
@@ -245,10 +442,11 @@ impl<L: Listen> Radio<L> {
         signal: &Signal,
         rules: &Rules,
         least: f64,
+        powers: &mut Vec<Power>,
         counters: &mut AirCounters,
     ) {
-        self.powers.retain(|other| other.end > signal.start);
-        let others: f64 = self.powers.iter().map(|other| other.power).sum();
+        powers.retain(|other| other.end > signal.start);
+        let others: f64 = powers.iter().map(|other| other.power).sum();
         if self.occupied {
             let interference = others - self.signal.power + signal.power;
             self.interference = self.interference.max(interference);
@@ -267,63 +465,9 @@ impl<L: Listen> Radio<L> {
         if self.occupied && self.fate == Fate::Received && self.interference > most {
             self.fate = Fate::Collided;
         }
-        self.powers.push(Power {
+        powers.push(Power {
             end: signal.end,
             power: signal.power,
         });
-    }
-
-    /// The node transmits from `now` until `end`; false if it cannot.
-    pub(super) fn transmit(
-        &mut self,
-        now: Instant,
-        end: Instant,
-        rules: &Rules,
-        mut meter: Option<&mut Meter>,
-        counters: &mut AirCounters,
-    ) -> bool {
-        self.settle(now, rules, meter.as_deref_mut(), counters);
-        if let Some(meter) = meter {
-            self.account(now, meter);
-            if meter.died() <= now {
-                return false;
-            }
-        }
-        if self.asleep {
-            return false;
-        }
-        if self.occupied && self.signal.end > now && self.fate == Fate::Received {
-            self.fate = Fate::Transmitting;
-        }
-        if self.busy_until <= now {
-            self.listener.busy(now, self.busy_until);
-        }
-        self.busy_until = self.busy_until.max(end);
-        self.transmit_until = self.transmit_until.max(end);
-        true
-    }
-
-    pub(super) fn set_asleep(
-        &mut self,
-        now: Instant,
-        asleep: bool,
-        rules: &Rules,
-        mut meter: Option<&mut Meter>,
-        counters: &mut AirCounters,
-    ) {
-        self.settle(now, rules, meter.as_deref_mut(), counters);
-        if let Some(meter) = meter {
-            self.account(now, meter);
-        }
-        self.asleep = asleep;
-        if asleep {
-            if self.occupied {
-                self.occupied = false;
-                *counters += Fate::Off;
-            }
-            self.powers.clear();
-            self.busy_until = self.busy_until.min(now);
-            self.transmit_until = self.transmit_until.min(now);
-        }
     }
 }

@@ -388,3 +388,73 @@ fn fates_do_not_depend_on_questions() {
     }
     assert!(reports.iter().any(|report| report.died.is_some()));
 }
+
+/// A battery that nothing drains sends every signal the general way.
+#[test]
+fn signals_taken_together_have_the_fates_of_signals_taken_one_by_one() {
+    let full = EnergyConfig {
+        initial: 1.0,
+        transmit: 0.0,
+        receive: 0.0,
+        idle: 0.0,
+        sleep: 0.0,
+    };
+    let places: Vec<f64> = (0..40).map(|node| f64::from(node * node) * 0.7).collect();
+    let run = |energy: Option<&EnergyConfig>, questions: u64, seed: u64| {
+        let mut air = with(&RadioConfig::USUAL, &places, energy);
+        let mut rng = Streams::new(seed).stream("frames");
+        let mut asked = Streams::new(seed).stream("questions");
+        let (mut now, mut most) = (at(1), 0);
+        for step in 0..4000 {
+            let crowded = step % 500 < 20;
+            let kinds = if crowded { 1 } else { 4 };
+            let gap = match crate::random::below(&mut rng, kinds) {
+                0 => Duration::ZERO,
+                1 => Duration::from_nanos(crate::random::below(&mut rng, 2000)),
+                2 => Duration::from_nanos(crate::random::below(&mut rng, 40_000)),
+                // Often after the end of all others.
+                _ => Duration::from_nanos(80_000 + crate::random::below(&mut rng, 10_000)),
+            };
+            now += gap;
+            let from = crate::random::below(&mut rng, 40) as u32;
+            let to = crate::random::below(&mut rng, 40) as u32;
+            let micros = 1 + crate::random::below(&mut rng, 80);
+            air.transmit(now, NodeId(from), frame(to, micros));
+            most = most.max(air.radios.iter().map(Radio::waiting).max().unwrap());
+            for _ in 0..questions {
+                air.is_busy(now, NodeId(crate::random::below(&mut asked, 40) as u32));
+            }
+        }
+        conserve(&mut air);
+        let logs: Vec<_> = (0..40)
+            .map(|node| {
+                let log = air.listener(Instant::from_secs(1000), NodeId(node));
+                (log.heard.clone(), log.garbled.clone(), log.busy.clone())
+            })
+            .collect();
+        (air.counters().clone(), logs, most)
+    };
+    let mut most = 0;
+    for seed in 0..20 {
+        let (counters, logs, waiting) = run(None, 0, seed);
+        most = most.max(waiting);
+        for questions in [0, 3] {
+            for energy in [None, Some(&full)] {
+                let (others, theirs, _) = run(energy, questions, seed);
+                assert_eq!(counters, others, "{seed} {questions}");
+                assert!(logs == theirs, "{seed} {questions}");
+            }
+        }
+        for fate in [
+            Fate::Received,
+            Fate::Weak,
+            Fate::Collided,
+            Fate::Ignored,
+            Fate::Transmitting,
+        ] {
+            assert!(counters.of(fate) > 10, "{fate:?} {counters:?}");
+        }
+    }
+    // At one instant, more frames than usually wait: room is made.
+    assert!(most > 8, "{most}");
+}

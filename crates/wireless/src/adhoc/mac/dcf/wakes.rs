@@ -13,6 +13,7 @@ use crate::NodeId;
 
 const BUCKET_BITS: u32 = 12;
 const BUCKETS: usize = 8192;
+const WORDS: usize = BUCKETS / 64;
 /// No node.
 const NONE: u32 = u32::MAX;
 
@@ -30,7 +31,9 @@ pub(super) struct Wakes {
     /// The first node of each bucket.
     heads: Vec<u32>,
     /// A bit for each bucket that has a node.
-    occupied: Vec<u64>,
+    occupied: [u64; WORDS],
+    /// A bit for each word of `occupied` that is not zero.
+    words: u128,
     /// The earliest one; of several, the lowest node.
     first: (Instant, NodeId),
 }
@@ -48,7 +51,8 @@ impl Wakes {
         Self {
             entries: vec![none; nodes],
             heads: vec![NONE; BUCKETS],
-            occupied: vec![0; BUCKETS / 64],
+            occupied: [0; WORDS],
+            words: 0,
             first: (Instant::MAX, NodeId(NONE)),
         }
     }
@@ -79,6 +83,7 @@ impl Wakes {
         }
         self.heads[bucket] = node.0;
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        self.words |= 1 << (bucket / 64);
         if self.first.1 == node {
             self.find(now);
         } else {
@@ -115,7 +120,11 @@ impl Wakes {
         let bucket = Self::bucket(at);
         self.heads[bucket] = next;
         if next == NONE {
-            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+            let word = &mut self.occupied[bucket / 64];
+            *word &= !(1 << (bucket % 64));
+            if *word == 0 {
+                self.words &= !(1 << (bucket / 64));
+            }
         }
     }
 
@@ -123,23 +132,25 @@ impl Wakes {
     fn find(&mut self, now: Instant) {
         self.first = (Instant::MAX, NodeId(NONE));
         let start = Self::bucket(now);
-        let words = self.occupied.len();
         let mut word = start / 64;
         let mut bits = self.occupied[word] & (u64::MAX << (start % 64));
-        // The first word once more at the end, for its bits before `start`.
-        for _ in 0..=words {
-            if bits != 0 {
-                let bucket = word * 64 + bits.trailing_zeros() as usize;
-                let mut node = self.heads[bucket];
-                while node != NONE {
-                    let entry = self.entries[node as usize];
-                    self.first = self.first.min((entry.at, NodeId(node)));
-                    node = entry.next;
-                }
+        if bits == 0 {
+            // The next word that is not zero; after all others this one, for its bits before
+            // `start`.
+            let next = word + 1;
+            let ahead = self.words.rotate_right(next as u32);
+            if ahead == 0 {
                 return;
             }
-            word = (word + 1) % words;
+            word = (next + ahead.trailing_zeros() as usize) % WORDS;
             bits = self.occupied[word];
+        }
+        let bucket = word * 64 + bits.trailing_zeros() as usize;
+        let mut node = self.heads[bucket];
+        while node != NONE {
+            let entry = self.entries[node as usize];
+            self.first = self.first.min((entry.at, NodeId(node)));
+            node = entry.next;
         }
     }
 }
