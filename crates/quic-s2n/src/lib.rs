@@ -8,9 +8,9 @@
 //!
 //! Written for the trait of s2n-quic 1.91 (s2n-quic-core 0.91), which is unstable: s2n-quic-core seals
 //! it unless its feature `unstable-congestion-controller` is on, as it is wherever this crate is used.
-//! The trait keeps a record of ours with each packet, reports the losses of an ACK frame before what
-//! it acknowledges, and takes the departure time of the next packet. Its first round-trip time is that
-//! of the handshake. [`Slowstart::new`] refuses an algorithm that needs more.
+//! The trait keeps a record of ours with each packet, tells packets of the handshake from others,
+//! reports the losses of an ACK frame before what it acknowledges, and takes the departure time of the
+//! next packet. [`Slowstart::new`] refuses an algorithm that needs more.
 //!
 //! s2n-quic's event `slow_start_exited` has the end of slow start: its cause and the window. What no
 //! cause of s2n-quic names, such as SEARCH, is `Other`.
@@ -20,6 +20,8 @@
 //! - s2n-quic leaves pacing to its controllers. Where the algorithm sets no pace, this one paces as
 //!   s2n-quic's own do: at 2 windows per smoothed round-trip time in slow start and at 1.25 after it,
 //!   and not at all below a round-trip time of 2 ms. s2n-quic sends a packet up to 1 ms early.
+//! - Packets of the handshake are in flight, and change neither the window nor a round. Their last
+//!   round-trip time is that of the handshake, and the algorithm learns it when data begin to leave.
 //! - No packet is sent beyond the window when recovery begins, which RFC 9002, section 7.3.2 allows.
 
 mod pacer;
@@ -114,6 +116,9 @@ impl Slowstart {
             datagram,
             epoch: None,
             in_flight: Bytes::ZERO,
+            of_handshake: Bytes::ZERO,
+            handshake_rtt: None,
+            is_established: false,
             app_limited: true,
             newest_sent: Instant::ZERO,
             timed_out: None,
@@ -131,6 +136,17 @@ impl Endpoint for Slowstart {
     }
 }
 
+/// What s2n-quic keeps with a packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Record {
+    /// It is of the handshake.
+    Handshake,
+    /// It has only an ACK, and is not congestion-controlled.
+    Free,
+    /// It has data.
+    Data(Packet),
+}
+
 /// The congestion control of one path.
 #[derive(Clone, Debug)]
 pub struct SlowstartController {
@@ -140,6 +156,12 @@ pub struct SlowstartController {
     /// When the first packet left: the time zero of the algorithm.
     epoch: Option<Timestamp>,
     in_flight: Bytes,
+    /// What of it is of the handshake.
+    of_handshake: Bytes,
+    /// Until data leave.
+    handshake_rtt: Option<Duration>,
+    /// Data have left.
+    is_established: bool,
     app_limited: bool,
     /// Send time of the newest packet of the last round-trip sample.
     newest_sent: Instant,
@@ -153,6 +175,11 @@ impl SlowstartController {
     fn time(&mut self, at: Timestamp) -> Instant {
         let epoch = *self.epoch.get_or_insert(at);
         Instant::ZERO + here(at.saturating_duration_since(epoch))
+    }
+
+    /// `size` of the handshake is no longer in flight.
+    fn forget(&mut self, size: Bytes) {
+        self.of_handshake = self.of_handshake.saturating_sub(size);
     }
 
     /// Passes the end of the first slow start on to s2n-quic's events.
@@ -176,8 +203,7 @@ impl SlowstartController {
 }
 
 impl CongestionController for SlowstartController {
-    /// `None` for a packet that is not congestion-controlled.
-    type PacketInfo = Option<Packet>;
+    type PacketInfo = Record;
 
     fn congestion_window(&self) -> u32 {
         narrow(self.core.window().cwnd)
@@ -202,19 +228,26 @@ impl CongestionController for SlowstartController {
         app_limited: Option<bool>,
         _rtt_estimator: &RttEstimator,
         _publisher: &mut Pub,
-    ) -> Option<Packet> {
-        let size = wide(sent_bytes);
-        if size.is_zero() {
-            return None;
-        }
+    ) -> Record {
         let now = self.time(time_sent);
-        // s2n-quic does not say it of packets of the handshake.
-        self.app_limited = app_limited.unwrap_or(true);
+        let size = wide(sent_bytes);
         self.in_flight += size;
+        let Some(app_limited) = app_limited else {
+            self.of_handshake += size;
+            return Record::Handshake;
+        };
+        if size.is_zero() {
+            return Record::Free;
+        }
+        self.app_limited = app_limited;
+        if let Some(rtt) = self.handshake_rtt.take() {
+            self.core.on_handshake(now, rtt);
+        }
         let packet = self.core.on_packet_sent(now, size);
         self.pacer
             .on_sent(now, size, &self.core, self.srtt, self.datagram);
-        Some(packet)
+        self.is_established = true;
+        Record::Data(packet)
     }
 
     fn on_rtt_update<Pub: Publisher>(
@@ -227,14 +260,16 @@ impl CongestionController for SlowstartController {
         let (sent, now) = (self.time(time_sent), self.time(now));
         self.newest_sent = sent;
         self.srtt = Some(here(rtt_estimator.smoothed_rtt()));
-        self.core.on_handshake(now, now.saturating_since(sent));
+        if !self.is_established {
+            self.handshake_rtt = Some(now.saturating_since(sent));
+        }
     }
 
     fn on_ack<Pub: Publisher>(
         &mut self,
         newest_acked_time_sent: Timestamp,
         bytes_acknowledged: usize,
-        newest_acked_packet_info: Option<Packet>,
+        newest_acked_packet_info: Record,
         _rtt_estimator: &RttEstimator,
         _random_generator: &mut dyn Generator,
         ack_receive_time: Timestamp,
@@ -247,18 +282,19 @@ impl CongestionController for SlowstartController {
         let size = wide(bytes_acknowledged);
         self.in_flight = self.in_flight.saturating_sub(size);
         match newest_acked_packet_info {
-            Some(packet) => self.core.on_packet_acked(now, &packet, size),
-            None => self.core.on_acked(now, sent, size, None),
+            Record::Handshake => return self.forget(size),
+            Record::Data(packet) => self.core.on_packet_acked(now, &packet, size),
+            Record::Free => self.core.on_acked(now, sent, size, None),
         }
-        self.core
-            .on_batch_end(now, self.in_flight, self.app_limited);
+        let in_flight = self.in_flight.saturating_sub(self.of_handshake);
+        self.core.on_batch_end(now, in_flight, self.app_limited);
         self.publish(publisher);
     }
 
     fn on_packet_lost<Pub: Publisher>(
         &mut self,
         lost_bytes: u32,
-        packet_info: Option<Packet>,
+        packet_info: Record,
         persistent_congestion: bool,
         _new_loss_burst: bool,
         _random_generator: &mut dyn Generator,
@@ -268,8 +304,8 @@ impl CongestionController for SlowstartController {
         let now = self.time(timestamp);
         let size = Bytes::new(u64::from(lost_bytes));
         self.in_flight = self.in_flight.saturating_sub(size);
-        let Some(packet) = packet_info else {
-            return;
+        let Record::Data(packet) = packet_info else {
+            return self.forget(size);
         };
         let kind = if persistent_congestion && self.timed_out != Some(now) {
             self.timed_out = Some(now);
@@ -302,7 +338,12 @@ impl CongestionController for SlowstartController {
     fn on_packet_discarded<Pub: Publisher>(&mut self, bytes_sent: usize, _publisher: &mut Pub) {
         let size = wide(bytes_sent);
         self.in_flight = self.in_flight.saturating_sub(size);
-        self.core.on_discarded(size);
+        // Probes of the path's MTU leave after the keys of the handshake were discarded.
+        if self.of_handshake.is_zero() {
+            self.core.on_discarded(size);
+        } else {
+            self.forget(size);
+        }
     }
 
     fn earliest_departure_time(&self) -> Option<Timestamp> {

@@ -3,7 +3,6 @@
 
 use core::time::Duration;
 
-use quic_core::Packet;
 use s2n_quic_core::event::builder::{BbrState, SlowStartExitCause};
 use s2n_quic_core::packet::number::PacketNumberSpace;
 use s2n_quic_core::random::Generator;
@@ -12,7 +11,7 @@ use s2n_quic_core::recovery::bandwidth::{Bandwidth, RateSample};
 use s2n_quic_core::recovery::congestion_controller::{CongestionController, Publisher};
 use s2n_quic_core::time::clock::NoopClock;
 use s2n_quic_core::time::{Clock, Timestamp};
-use slowstart_s2n_quic::{Slowstart, SlowstartController};
+use slowstart_s2n_quic::{Record, Slowstart, SlowstartController};
 
 const DATAGRAM: u32 = 1_200;
 
@@ -61,14 +60,20 @@ impl Path {
         }
     }
 
-    fn send(&mut self, now: u64) -> Option<Packet> {
-        let size = DATAGRAM as usize;
-        self.controller
-            .on_packet_sent(at(now), size, Some(false), &self.rtt, &mut self.exits)
+    fn send(&mut self, now: u64) -> Record {
+        self.sent(now, DATAGRAM, Some(false))
     }
 
-    fn burst(&mut self, now: u64, count: u32) -> Option<Packet> {
-        (0..count).map(|_| self.send(now)).last().flatten()
+    fn sent(&mut self, now: u64, size: u32, app_limited: Option<bool>) -> Record {
+        let size = size as usize;
+        self.controller
+            .on_packet_sent(at(now), size, app_limited, &self.rtt, &mut self.exits)
+    }
+
+    /// The record of the last of `count` packets.
+    fn burst(&mut self, now: u64, count: u32) -> Record {
+        let last = (0..count).map(|_| self.send(now)).last();
+        last.expect("there are packets")
     }
 
     /// The round-trip time of a packet that left at `sent`.
@@ -81,7 +86,7 @@ impl Path {
             .on_rtt_update(at(sent), at(now), &self.rtt, &mut self.exits);
     }
 
-    fn acknowledge(&mut self, now: u64, sent: u64, count: u32, newest: Option<Packet>) {
+    fn acknowledge(&mut self, now: u64, sent: u64, count: u32, newest: Record) {
         self.controller.on_ack(
             at(sent),
             (count * DATAGRAM) as usize,
@@ -93,7 +98,7 @@ impl Path {
         );
     }
 
-    fn lose(&mut self, now: u64, packet: Option<Packet>, is_persistent: bool) {
+    fn lose(&mut self, now: u64, packet: Record, is_persistent: bool) {
         self.controller.on_packet_lost(
             DATAGRAM,
             packet,
@@ -188,31 +193,44 @@ fn a_mark_reduces_and_ends_slow_start() {
     assert!(matches!(path.exits.0[..], [(SlowStartExitCause::Ecn, _)]));
 }
 
-/// The first round-trip time is that of the handshake, before data leave.
+/// The flight begins with the data, paced over the round-trip time of the handshake, whose packets do
+/// not end it.
 #[test]
-fn jump_start_begins_with_the_handshake() {
-    let mut path = Path::new("cubic+jump-start");
-    let hello = path.send(0);
-    assert_eq!(path.packets(), 10);
+fn jump_start_begins_with_the_data() {
+    let mut path = Path::new("cubic+jump-start:cap=60000");
+    let hello = path.sent(0, DATAGRAM, None);
     path.measure(100, 0);
     path.acknowledge(100, 0, 1, hello);
-    assert!(path.packets() > 30, "{} packets", path.packets());
-    let before = path.controller.earliest_departure_time();
-    path.burst(100, 30);
-    assert!(path.controller.earliest_departure_time() > before);
+    let finished = path.sent(100, DATAGRAM, None);
+    assert_eq!(path.packets(), 10);
+    path.send(100);
+    assert_eq!(path.packets(), 50);
+    path.measure(150, 100);
+    path.acknowledge(150, 100, 1, finished);
+    assert_eq!(path.packets(), 50);
+    assert_eq!(path.controller.bytes_in_flight(), DATAGRAM);
+    // One packet every 2 ms, after ten at once; the rate is rounded to a bit per second.
+    path.burst(150, 20);
+    let departure = path.controller.earliest_departure_time();
+    let wait = departure.map(|at_last| at_last - at(150));
+    assert_eq!(wait.map(|wait| (wait.as_micros() + 1) / 1_000), Some(20));
 }
 
 #[test]
 fn discarded_packets_are_not_in_flight_and_acknowledgements_are_free() {
     let mut path = Path::new("cubic+standard");
-    path.burst(0, 3);
-    path.controller.on_packet_discarded(2_400, &mut path.exits);
+    let hello = path.sent(0, DATAGRAM, None);
+    path.sent(0, DATAGRAM, None);
+    path.send(0);
+    path.lose(0, hello, false);
+    path.controller.on_packet_discarded(1_200, &mut path.exits);
     assert_eq!(path.controller.bytes_in_flight(), DATAGRAM);
-    let ack = path
-        .controller
-        .on_packet_sent(at(0), 0, Some(true), &path.rtt, &mut path.exits);
-    assert!(ack.is_none());
+    assert_eq!(path.packets(), 10);
+    assert!(matches!(path.sent(0, 0, Some(true)), Record::Free));
     assert_eq!(path.controller.bytes_in_flight(), DATAGRAM);
+    // A probe of the path's MTU that did not arrive.
+    path.controller.on_packet_discarded(1_200, &mut path.exits);
+    assert_eq!(path.controller.bytes_in_flight(), 0);
     path.controller.on_mtu_update(1_472, &mut path.exits);
     assert_eq!(path.controller.congestion_window() % 1_472, 0);
 }
