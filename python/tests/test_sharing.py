@@ -126,9 +126,7 @@ def test_run_prints_and_writes_the_shares(
     assert len(json.loads((out / "result.json").read_text())["runs"]) == 6
 
 
-def test_harm_without_others_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_harm_without_others_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     apart = tmp_path / "apart.toml"
     apart.write_text(APART)
     assert invoke(["run", str(apart), "--harm"]) == 2

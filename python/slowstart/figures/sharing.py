@@ -58,7 +58,7 @@ def sharing(table: pl.DataFrame, names: Sequence[str]) -> Figure:
                 if low is not None and high is not None:
                     axes.plot([100 * low, 100 * high], [place, place], color=color)
                 axes.plot(share, place, "o", color=color)
-            axes.set_yticks(range(len(mixes)), [each.replace(", ", "\n") for each in mixes])
+            axes.set_yticks([])
             axes.set_ylim(len(mixes) - 0.5, -0.5)
             axes.set_xlim(0, 100)
             axes.set_xlabel("share of all goodput (%)")
