@@ -8,6 +8,7 @@
 #   make quiche                       build quiche as a worker for --stack (some minutes)
 #   make picoquic PICOQUIC=DIR        build picoquic from its source in DIR, with our start-ups in it
 #   make quicly QUICLY=DIR            the same for quicly
+#   make s2n-quic                     build the example of slowstart-s2n-quic, and send 5 MB with it
 #   make real                         install with quinn in real time (--stack quinn --clock real)
 #   make freebsd                      compile freebsd/cc_search.c for FreeBSD, through zig
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64);
@@ -146,6 +147,11 @@ picoquic quicly: rust-components
 	stacks/transfer $@ $(SOURCE)
 picoquic: SOURCE = $(PICOQUIC)
 quicly: SOURCE = $(QUICLY)
+
+# s2n-quic with sockets and TLS compiles aws-lc, in C: it is part of nothing else.
+.PHONY: s2n-quic
+s2n-quic: tools
+	.ci/example quic-s2n
 
 freebsd:
 	PYTHON=$(PYTHON) .ci/freebsd

@@ -70,6 +70,8 @@ class Plan:
     """Makes the same scenarios with another transfer size."""
     with_oracle: Callable[[str | None], list[Scenario]] | None = None
     """Makes the same scenarios with an ideal exit, at a transfer size or at their own."""
+    beside: Sequence[Scenario] = ()
+    """Further scenarios, for the harm (:func:`slowstart.report.sharing.others`)."""
     paired: bool = False
     """Each scenario is an algorithm over a path, and run i of all has the same seed."""
     remarks: Sequence[str] = ()
@@ -102,7 +104,7 @@ class Plan:
 
     def expected(self) -> int:
         """The total number of runs, as far as it is known before the first."""
-        total = self.runs + self.ideal_runs
+        total = self.runs + self.ideal_runs + sum(each.runs for each in self.beside)
         if not self.report or self.kernel:
             return total
         if not self.traces:
@@ -129,6 +131,8 @@ class Runs:
     """By path: each scenario, with a result that holds the time series of its first run."""
     sizes: dict[int, list[Result]] = field(default_factory=dict)
     """By transfer size in bytes: one result for each scenario."""
+    beside: list[Result] = field(default_factory=list)
+    """The results of the plan's further scenarios."""
     oracles: dict[int | None, list[Result]] = field(default_factory=dict)
     """By transfer size (``None``: that of the main runs): results with an ideal exit."""
     notes: list[str] = field(default_factory=list)
@@ -170,8 +174,13 @@ def execute(
     total = plan.expected()
     main = run_main(plan.keep, lambda done, _: progress(done, total))
     runs = Runs(main)
+    done = plan.runs
+    if plan.beside:
+        result = simulate(plan.beside, progress=_from(done, total, progress))
+        runs.beside = [result.select(place) for place in range(len(plan.beside))]
+        done += sum(each.runs for each in plan.beside)
     if not plan.report:
-        runs.oracles = _ideal(plan, (), simulate, _from(plan.runs, total, progress))
+        runs.oracles = _ideal(plan, (), simulate, _from(done, total, progress))
         return runs
     traced = _traceable(plan, runs)
     if plan.kernel or plan.traces:
@@ -181,7 +190,6 @@ def execute(
         }
         traced = {}
     groups = {} if plan.kernel else _sizes(plan, runs)
-    done = plan.runs
     total = done + sum(map(len, traced.values())) + plan.runs_at_a_size * len(groups)
     total += plan.ideal_runs * (len(groups) + 1)
     for path, places in traced.items():

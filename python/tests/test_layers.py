@@ -33,8 +33,8 @@ FLOORS = (
     # Figures, words and pages.
     ("figures.canvas", "figures.runs", "plots"),
     ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
-    ("figures.rate_changes", "figures.visits"),
-    ("report.pairs", "report.table_files"),
+    ("figures.rate_changes", "figures.sharing", "figures.visits"),
+    ("report.pairs", "report.sharing", "report.table_files"),
     ("report.page", "report.exits", "look"),
     ("report.artifacts",),
     ("report.redraw",),

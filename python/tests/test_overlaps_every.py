@@ -35,7 +35,7 @@ from slowstart.evaluation import scores, table
 from slowstart.fidelity import compare, distributions, grid, group_page, groups
 from slowstart.fidelity import figures as fidelity_figures
 from slowstart.fidelity.quantities import QUANTITIES
-from slowstart.figures import canvas, networks, topology
+from slowstart.figures import canvas, networks, sharing, topology
 from slowstart.report import redraw
 from slowstart.report.kinds import Kind
 from slowstart.studies import figures as study_figures
@@ -181,6 +181,22 @@ def visits(folder: Folder) -> Figures:
     yield from (figure for _, figure in redraw.KINDS[Kind.VISITS](redraw.Saved(str(out))))
 
 
+def shares(_: Folder) -> Figures:
+    """One mix with three names, and two mixes over two paths."""
+    rows = [
+        {"path": path, "names": mix, "name": name, "share": 0.3 + place / 10, "share_low": 0.2,
+         "share_high": 0.7, "equal_share": 0.5, **dict.fromkeys(("harm", "harm_low", "harm_high",
+                                                                 "own_harm"))}
+        for path in ("wired", "lte")
+        for mix in (f"{LONG[0]}, quic", f"{LONG[1]}, quic, other")
+        for place, name in enumerate(mix.split(", "))
+    ]  # fmt: skip
+    names = [*LONG, "quic", "other"]
+    table = sharing.mixed(pl.DataFrame(rows, infer_schema_length=None))
+    yield sharing.sharing(table, names)
+    yield sharing.sharing(table.filter(pl.col("path") == "lte"), names)
+
+
 def studies(folder: Folder) -> Figures:
     findings = run_study(folder)
     for each in findings.study.drawings:
@@ -284,7 +300,7 @@ EVERY: Mapping[str, Callable[[Folder], Figures]] = {
     each.__name__: each
     for each in (
         sweeps, searches, scorecards, captures, censuses, visits, studies, maps, receivers,
-        paths, steps, validations, identifications, comparisons,
+        paths, steps, validations, identifications, comparisons, shares,
     )
 }  # fmt: skip
 DRAWN: set[str] = set()

@@ -540,7 +540,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     }
 
     fn needs(&self) -> Needs {
-        self.startup.needs()
+        Needs {
+            marks: self.avoidance.reads_marks(),
+            ..self.startup.needs()
+        }
     }
 
     fn passive_decision(&self) -> Option<SlowStartExit> {

@@ -73,6 +73,8 @@ impl Capabilities {
             Some("does not report when an acknowledged packet left")
         } else if needs.handshake_rtt && !self.handshake {
             Some("does not report the round-trip time of the handshake before data leaves")
+        } else if needs.marks {
+            Some("sends ECT(0), and does not report how many packets of an ACK frame were marked")
         } else if needs.memory {
             Some("passes on nothing that earlier connections measured")
         } else if needs.loss_attribution && !self.lost_packets {

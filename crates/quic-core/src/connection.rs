@@ -8,7 +8,7 @@ use congestion::{
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::capabilities::{Capabilities, Unsupported};
-use crate::flight::{Departure, Flight, Record};
+use crate::flight::{Flight, Packet};
 
 /// `kMinimumWindow` of RFC 9002, appendix B.1, in datagrams.
 const MIN_WINDOW: u64 = 2;
@@ -53,7 +53,7 @@ pub fn initial_window(datagram: Bytes) -> Bytes {
 struct Batch {
     acked: Bytes,
     /// Send time of the newest packet that it acknowledged, and what is known of that packet.
-    newest: Option<(Instant, Option<Record>)>,
+    newest: Option<(Instant, Option<Packet>)>,
 }
 
 /// The congestion control of one connection, notified as a QUIC stack notifies its own.
@@ -149,21 +149,19 @@ impl Core {
     /// A packet of `size` left, or all packets of one transmission, where the stack reports them as
     /// one. `number` is its packet number, where the stack gives it.
     pub fn on_sent(&mut self, now: Instant, size: Bytes, number: Option<u64>) {
+        let packet = self.on_packet_sent(now, size);
+        self.flight.push(packet, number);
+    }
+
+    /// A packet of `size` left, of a stack that keeps what this returns with the packet: in place of
+    /// [`Self::on_sent`], before [`Self::on_packet_acked`] and [`Self::on_packet_lost`].
+    pub fn on_packet_sent(&mut self, now: Instant, size: Bytes) -> Packet {
         self.now = now;
         let is_idle = self.in_flight.is_zero();
         let before = self.in_flight;
         let stamp = self.rate.on_sent(now, is_idle);
         self.sent = self.sent.saturating_add(size.get());
         self.in_flight += size;
-        self.flight.push(Departure {
-            now,
-            number,
-            size,
-            stamp,
-            end: self.sent,
-            tx_in_flight: self.in_flight,
-            lost: self.lost,
-        });
         let idle_since = self.last_sent.filter(|_| is_idle);
         self.last_sent = Some(now);
         self.control.on_sent(&Sent {
@@ -175,17 +173,34 @@ impl Core {
             idle_since,
             app_limited: stamp.app_limited,
         });
+        Packet {
+            sent: now,
+            stamp,
+            end: self.sent,
+            size,
+            tx_in_flight: self.in_flight,
+            lost: self.lost,
+        }
     }
 
     /// The ACK frame acknowledges `size` that were sent at `sent`.
     pub fn on_acked(&mut self, now: Instant, sent: Instant, size: Bytes, number: Option<u64>) {
+        let packet = self.flight.acknowledge(sent, number, size);
+        self.acknowledge(now, sent, size, packet);
+    }
+
+    /// The ACK frame acknowledges `size`, of which `newest` left last.
+    pub fn on_packet_acked(&mut self, now: Instant, newest: &Packet, size: Bytes) {
+        self.acknowledge(now, newest.sent, size, Some(*newest));
+    }
+
+    fn acknowledge(&mut self, now: Instant, sent: Instant, size: Bytes, packet: Option<Packet>) {
         self.now = now;
         self.rate.on_delivered(now, size);
         self.batch.acked += size;
         self.resolved = self.resolved.saturating_add(size.get());
-        let record = self.flight.acknowledge(sent, number, size);
         if self.batch.newest.is_none_or(|(newest, _)| sent >= newest) {
-            self.batch.newest = Some((sent, record));
+            self.batch.newest = Some((sent, packet));
         }
     }
 
@@ -194,7 +209,7 @@ impl Core {
     pub fn on_batch_end(&mut self, now: Instant, in_flight: Bytes, app_limited: bool) {
         self.now = now;
         let Batch { acked, newest } = core::mem::take(&mut self.batch);
-        let Some((sent, record)) = newest else {
+        let Some((sent, packet)) = newest else {
             return;
         };
         let rtt = now.saturating_since(sent);
@@ -207,11 +222,11 @@ impl Core {
         // Whole datagrams; see the contract of `congestion`.
         let whole = self.datagram * (self.rest + acked).segments(self.datagram);
         self.rest = self.rest + acked - whole;
-        let newest = record.map(|record| Newest {
-            stamp: record.stamp,
+        let newest = packet.map(|packet| Newest {
+            stamp: packet.stamp,
             sent,
-            tx_in_flight: self.attributed(record.tx_in_flight),
-            lost: self.attributed(record.lost),
+            tx_in_flight: self.attributed(packet.tx_in_flight),
+            lost: self.attributed(packet.lost),
         });
         let pacing_rate = self.control.pacing_rate();
         let mut ack = Ack {
@@ -246,24 +261,40 @@ impl Core {
 
     /// Packet `number` of `size` is declared lost. Only for stacks that report each.
     pub fn on_lost(&mut self, now: Instant, size: Bytes, number: u64) {
+        let packet = self.flight.lose(number);
+        self.lose(now, size, packet);
+    }
+
+    /// This packet is declared lost. [`Self::on_congestion`] follows.
+    pub fn on_packet_lost(&mut self, now: Instant, packet: &Packet) {
+        self.lose(now, packet.size, Some(*packet));
+    }
+
+    fn lose(&mut self, now: Instant, size: Bytes, packet: Option<Packet>) {
         self.now = now;
-        let record = self.flight.lose(number);
         self.lost += size;
         if self.attributes_losses {
             self.newly_lost += size;
         }
-        if let Some(record) = record.filter(|_| self.watches_losses) {
+        if let Some(packet) = packet.filter(|_| self.watches_losses) {
             self.control.on_lost(&Lost {
                 now,
                 size,
-                seq: record.end.saturating_sub(record.size.get()),
-                end: record.end,
+                seq: packet.end.saturating_sub(packet.size.get()),
+                end: packet.end,
                 delivered: self.rate.delivered(),
-                tx_in_flight: record.tx_in_flight,
-                lost: self.lost.saturating_sub(record.lost),
-                app_limited: record.stamp.app_limited,
+                tx_in_flight: packet.tx_in_flight,
+                lost: self.lost.saturating_sub(packet.lost),
+                app_limited: packet.stamp.app_limited,
             });
         }
+    }
+
+    /// `size` in flight will neither be acknowledged nor declared lost: keys were discarded
+    /// (RFC 9002, section 6.4), or a probe of the path's MTU did not arrive.
+    pub fn on_discarded(&mut self, size: Bytes) {
+        self.in_flight = self.in_flight.saturating_sub(size);
+        self.resolved = self.resolved.saturating_add(size.get());
     }
 
     /// Congestion was detected: `lost` bytes are no longer in flight, of which the newest left at

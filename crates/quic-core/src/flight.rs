@@ -8,21 +8,36 @@ use units::{Bytes, Duration, Instant};
 /// Packets whose fate is still unknown after this time are forgotten: no sample comes of them.
 const LIFETIME: Duration = Duration::from_secs(10);
 
+/// What the core notes of a packet when it leaves. A stack that keeps a record of each packet for its
+/// controller keeps it there; for the others, the core does.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    pub(crate) sent: Instant,
+    pub(crate) stamp: SendStamp,
+    /// Bytes sent by the connection up to and including this packet.
+    pub(crate) end: u64,
+    pub(crate) size: Bytes,
+    /// In flight just after it left, itself included.
+    pub(crate) tx_in_flight: Bytes,
+    /// Declared lost by the connection before it left.
+    pub(crate) lost: Bytes,
+}
+
+impl Packet {
+    /// When it left.
+    #[must_use]
+    pub const fn sent(&self) -> Instant {
+        self.sent
+    }
+}
+
 /// One packet; or all packets of one instant, where the transport gives no numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Record {
-    pub sent: Instant,
+struct Record {
+    packet: Packet,
     number: Option<u64>,
-    pub stamp: SendStamp,
-    /// Bytes sent by the connection up to and including this record.
-    pub end: u64,
-    pub size: Bytes,
     /// Neither acknowledged nor lost.
     left: Bytes,
-    /// In flight just after it left, itself included.
-    pub tx_in_flight: Bytes,
-    /// Declared lost by the connection before it left.
-    pub lost: Bytes,
 }
 
 /// Records in the order of sending.
@@ -31,48 +46,23 @@ pub struct Flight {
     records: VecDeque<Record>,
 }
 
-/// What leaves.
-#[derive(Clone, Copy, Debug)]
-pub struct Departure {
-    pub now: Instant,
-    pub number: Option<u64>,
-    pub size: Bytes,
-    pub stamp: SendStamp,
-    pub end: u64,
-    pub tx_in_flight: Bytes,
-    pub lost: Bytes,
-}
-
 impl Flight {
-    pub fn push(&mut self, departure: Departure) {
-        let Departure {
-            now,
-            number,
-            size,
-            stamp,
-            end,
-            tx_in_flight,
-            lost,
-        } = departure;
+    pub fn push(&mut self, packet: Packet, number: Option<u64>) {
+        let Packet { sent, size, .. } = packet;
         if number.is_none()
             && let Some(last) = self.records.back_mut()
-            && last.sent == now
+            && last.packet.sent == sent
         {
-            last.end = end;
-            last.size += size;
             last.left += size;
-            last.tx_in_flight = tx_in_flight;
+            last.packet.end = packet.end;
+            last.packet.size += size;
+            last.packet.tx_in_flight = packet.tx_in_flight;
             return;
         }
         self.records.push_back(Record {
-            sent: now,
+            packet,
             number,
-            stamp,
-            end,
-            size,
             left: size,
-            tx_in_flight,
-            lost,
         });
     }
 
@@ -82,34 +72,36 @@ impl Flight {
         sent: Instant,
         number: Option<u64>,
         size: Bytes,
-    ) -> Option<Record> {
-        let first = self.records.partition_point(|record| record.sent < sent);
+    ) -> Option<Packet> {
+        let first = self
+            .records
+            .partition_point(|record| record.packet.sent < sent);
         let mut same = self
             .records
             .range_mut(first..)
-            .take_while(|record| record.sent == sent);
+            .take_while(|record| record.packet.sent == sent);
         // Numbers begin anew in each of the three packet number spaces (RFC 9000, section 12.3).
-        let record = same
+        let packet = same
             .find(|record| number.is_none() || record.number == number && !record.left.is_zero())
             .map(|record| {
                 record.left = record.left.saturating_sub(size);
-                *record
+                record.packet
             });
         self.forget(sent);
-        record
+        packet
     }
 
     /// Packet `number` is lost.
-    pub fn lose(&mut self, number: u64) -> Option<Record> {
+    pub fn lose(&mut self, number: u64) -> Option<Packet> {
         let mut open = self.records.iter_mut();
         let record = open.find(|record| record.number == Some(number) && !record.left.is_zero())?;
         record.left = Bytes::ZERO;
-        Some(*record)
+        Some(record.packet)
     }
 
     fn forget(&mut self, newest: Instant) {
         while self.records.front().is_some_and(|record| {
-            record.left.is_zero() || newest.saturating_since(record.sent) > LIFETIME
+            record.left.is_zero() || newest.saturating_since(record.packet.sent) > LIFETIME
         }) {
             self.records.pop_front();
         }

@@ -29,5 +29,6 @@ mod connection;
 mod flight;
 
 pub use capabilities::{Capabilities, Pacing, Unsupported};
-pub use congestion::{Algorithm, CongestionKind, Pace, SlowStartExit, Window};
+pub use congestion::{Algorithm, CongestionKind, ExitReason, Pace, SlowStartExit, Window};
 pub use connection::{Core, Setup, initial_window};
+pub use flight::Packet;

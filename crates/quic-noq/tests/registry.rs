@@ -35,3 +35,14 @@ fn start_ups_that_jump_at_once_are_refused() {
         ]
     );
 }
+
+/// Without the marks it would be Reno.
+#[test]
+fn prague_is_refused() {
+    let error = Slowstart::named("prague+standard").expect_err("it needs ECT(1)");
+    let words = "sends ECT(0), and does not report how many packets of an ACK frame were marked";
+    assert_eq!(
+        error.to_string(),
+        format!("noq 1 {words}: prague+standard needs it")
+    );
+}

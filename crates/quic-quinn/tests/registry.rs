@@ -50,3 +50,14 @@ fn a_name_that_is_none_is_an_error() {
     let error = Slowstart::named("cubic+serch").expect_err("no such start-up");
     assert!(error.to_string().contains("serch"), "{error}");
 }
+
+/// Without the marks it would be Reno.
+#[test]
+fn prague_is_refused() {
+    let error = Slowstart::named("prague+standard").expect_err("it needs ECT(1)");
+    let words = "sends ECT(0), and does not report how many packets of an ACK frame were marked";
+    assert_eq!(
+        error.to_string(),
+        format!("quinn 0.11 {words}: prague+standard needs it")
+    );
+}

@@ -109,6 +109,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("quic", &["units", "congestion"]),
     ("quinn", &["units", "quic"]),
     ("noq", &["units", "quic"]),
+    ("s2n-quic", &["units", "quic"]),
     // The stacks themselves as hosts under the simulated clock.
     (
         "quic-stacks",

@@ -158,6 +158,7 @@ def _check(plan: Plan, how: How) -> None:
 
 def _show(plan: Plan, runs: Runs, output: str | None) -> None:
     _print_tables(plan, runs.overview)
+    _print_sharing(plan, runs)
     _print_pairs(plan, runs)
     _print_costs(plan, runs)
     if output is not None:
@@ -245,6 +246,20 @@ def _print_pairs(plan: Plan, runs: Runs) -> None:
             out.print(f"{tables.short(path)}: pairs of runs", style="bold", markup=False)
             tables.grid(out, heads, cells, left=1)
     out.print(pairs.words(found), markup=False, soft_wrap=not sys.stdout.isatty())
+
+
+def _print_sharing(plan: Plan, runs: Runs) -> None:
+    """Prints how flows that run at the same time share the path."""
+    if extras.missing() or all(len(each.flows) < 2 for each in plan.scenarios):
+        return
+    from slowstart.report import sharing, tables
+
+    found = sharing.shares(plan.scenarios, runs.main, runs.beside)
+    out = tables.console()
+    heads = [column.head for column in sharing.columns(found)]
+    for path, cells in sharing.rows(found).items():
+        out.print(f"{tables.short(path)}: flows together", style="bold", markup=False)
+        tables.grid(out, heads, cells, left=1)
 
 
 def _print_costs(plan: Plan, runs: Runs) -> None:

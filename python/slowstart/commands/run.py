@@ -11,11 +11,12 @@ from slowstart import extras
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import ReportOptions, Stack
 from slowstart.errors import InputError
+from slowstart.extras import need_report
 from slowstart.labels import canonical, labelled, meanings, names, split
 from slowstart.running import compare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from slowstart._native import Scenario
     from slowstart.commands.execution import How
@@ -65,6 +66,7 @@ Examples:
   slowstart run scenario.toml -o report --traces
   slowstart run scenario.toml -a cubic+search -a cubic+hystart
   slowstart run scenario.toml --cost
+  slowstart run scenarios/tcp-and-quic.toml -n 20 --harm
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
   slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
   slowstart run scenario.toml --stack quinn -a own
@@ -282,6 +284,12 @@ def run_file(
                      "compare several, with the same seeds. On a QUIC stack own, or own:bbr: all "
                      "flows have the stack's own controller."),
     ] = None,
+    harm: Annotated[
+        bool,
+        typer.Option("--harm", help="Print how much goodput the flows of each name lose to the "
+                     "others, and how much to as many flows of their own kind: each name's flows "
+                     "run again alone, and among their own kind."),
+    ] = False,
     seed: Annotated[
         int | None,
         typer.Option(metavar="N", help="Seed of the first run, instead of the file's.",
@@ -323,16 +331,38 @@ def run_file(
     if options.cost and len(chosen) > 1:
         raise InputError("--cost is about one algorithm: give -a once")
     with_oracle = _ideal_exits(scenario) if options.cost else None
+    beside = _for_harm(chosen, how, options) if harm else []
     plan = Plan(
         chosen,
         report=options.report,
         traces=options.traces,
         kernel=how.kernel,
         with_oracle=with_oracle,
+        beside=beside,
         paired=len(chosen) > 1,
         notes=notes,
     )
     _make(plan, how, options, look)
+
+
+def _for_harm(chosen: Sequence[Scenario], how: How, options: ReportOptions) -> list[Scenario]:
+    """The scenarios for ``--harm``.
+
+    Raises:
+        InputError: No flow has one of another name beside it, a library is missing, or the runs
+            are not made in virtual time, or go to Parquet files.
+    """
+    if how.kernel:
+        raise InputError("--harm runs in virtual time: leave out --stack and --clock real")
+    if options.files():
+        raise InputError("--harm compares runs: write a folder (-o DIR) or none")
+    need_report("--harm")
+    from slowstart.report import sharing
+
+    found = sharing.others(chosen)
+    if not found:
+        raise InputError("--harm needs flows of two names: the file has flows of one")
+    return found
 
 
 def _ideal_exits(scenario: Scenario) -> Callable[[str | None], list[Scenario]]:

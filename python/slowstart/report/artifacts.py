@@ -13,10 +13,11 @@ from slowstart._native import median_interval
 from slowstart._version import __version__
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
+from slowstart.figures import sharing as sharing_plots
 from slowstart.figures import tradeoff
 from slowstart.figures.runs import facts
 from slowstart.planning import MOST_AT_A_SIZE, transferred
-from slowstart.report import exits, pairs, tables
+from slowstart.report import exits, pairs, sharing, tables
 from slowstart.report import page as report
 from slowstart.report.page import Drawing
 from slowstart.store.output import RESULT, SCENARIOS
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from slowstart.planning import Plan, Runs
 
 BY_SIZE = "completion_by_size.csv"
+SHARING = "sharing.csv"
 
 
 def write(folder: Path, plan: Plan, runs: Runs) -> None:
@@ -132,8 +134,23 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     )
     report.write(
         folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel,
-        _pairs(folder, plan, flows),
+        _pairs(folder, plan, flows), _sharing(folder, painter, plan, runs, names),
     )  # fmt: skip
+
+
+def _sharing(
+    folder: Path, painter: _Painter, plan: Plan, runs: Runs, names: Sequence[str]
+) -> report.Shared:
+    """How flows share the paths; writes and draws it."""
+    found = sharing.shares(plan.scenarios, runs.main, runs.beside)
+    if not found:
+        return report.Shared()
+    table = sharing.frame(found)
+    table.write_csv(folder / SHARING)
+    drawn = sharing_plots.mixed(table)
+    if not drawn.is_empty():
+        painter.draw("sharing", None, sharing_plots.CAPTION, sharing_plots.sharing, drawn, names)
+    return report.Shared(sharing.rows(found), sharing.columns(found))
 
 
 def _pairs(folder: Path, plan: Plan, flows: pl.DataFrame) -> report.Paired:

@@ -16,6 +16,7 @@ class Kind(str, Enum):
     DISTRIBUTIONS = "distributions"
     EXIT_SHARES = "exit-shares"
     EXIT_COST = "exit-cost"
+    SHARING = "sharing"
     THROUGHPUT_DELAY = "throughput-delay"
     NETWORK = "network"
     RATE_CHANGES = "rate-changes"

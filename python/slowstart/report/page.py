@@ -68,6 +68,14 @@ class Paired:
     columns: Sequence[tables.Column] = ()
 
 
+@dataclass(frozen=True)
+class Shared:
+    """How flows that run at the same time share each path."""
+
+    rows: Mapping[str, Sequence[Sequence[tables.Cell]]] = field(default_factory=dict)
+    columns: Sequence[tables.Column] = ()
+
+
 def slug(name: str) -> str:
     """``name`` as a file name of letters, digits and dashes."""
     return re.sub(r"[^A-Za-z0-9]+", "-", tables.short(name)).strip("-") or "path"
@@ -150,6 +158,7 @@ def write(
     block: Block,
     kernel: str | None,
     paired: Paired,
+    shared: Shared,
 ) -> None:
     """Writes ``report.html`` to ``folder``, with its figures.
 
@@ -162,6 +171,7 @@ def write(
         block: The words and tables about the start-ups.
         kernel: What ran them, unless they were in virtual time (:func:`kernel`).
         paired: The comparisons with the baseline.
+        shared: How flows share the paths.
     """
     paths = {each.path: each.resolved["path"] for each in scenarios}
     groups = tables.by_path(overview["summary"])
@@ -184,6 +194,7 @@ def write(
             "facts": tables.describe(paths[path]),
             "networks": networks.get(path, []),
             "words": block.words.get(path, []),
+            "sharing": shared.rows.get(path, []),
             "pairs": paired.rows.get(path, []),
             "startups": block.rows.get(path, []),
             "traffic": background.get(path, []),
@@ -196,6 +207,7 @@ def write(
     for section, path in zip(sections, measured, strict=True):
         for kind, heads in (
             ("networks", tables.NETWORK_COLUMNS),
+            ("sharing", shared.columns),
             ("pairs", paired.columns),
             ("startups", block.columns),
             ("traffic", tables.TRAFFIC_COLUMNS),
@@ -221,6 +233,7 @@ def write(
         response_columns=tables.RESPONSE_COLUMNS if responses else (),
         pair_columns=paired.columns,
         pair_words=paired.words,
+        sharing_columns=shared.columns if shared.rows else (),
         startup_columns=block.columns if block.rows else (),
         notes=notes,
         names=names or list(dict.fromkeys(row["name"] for row in overview["traffic"])),

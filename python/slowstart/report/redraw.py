@@ -16,11 +16,12 @@ from slowstart.figures import colors, tradeoff
 from slowstart.figures import exchanges as exchange_plots
 from slowstart.figures import networks as network_plots
 from slowstart.figures import rate_changes as change_plots
+from slowstart.figures import sharing as sharing_plots
 from slowstart.figures import visits as visit_plots
 from slowstart.figures.runs import facts
 from slowstart.report import page as report
 from slowstart.report import tables
-from slowstart.report.artifacts import BY_SIZE, pages
+from slowstart.report.artifacts import BY_SIZE, SHARING, pages
 from slowstart.report.kinds import NAMES, Kind
 from slowstart.store.output import RESULT
 from slowstart.visits import visits
@@ -193,6 +194,14 @@ def _exit_shares(saved: Saved) -> Drawn:
         yield called, plots.exit_shares([row for row in rows if row["path"] in some], saved.names)
 
 
+def _sharing(saved: Saved) -> Drawn:
+    why = "only scenarios whose flows run at the same time have it"
+    table = sharing_plots.mixed(saved.table(SHARING, why))
+    if table.is_empty():
+        raise InputError(f"{saved.folder} has no flows of two names that run at the same time")
+    yield "sharing", sharing_plots.sharing(table, saved.every)
+
+
 def _exit_cost(saved: Saved) -> Drawn:
     why = "only simulated comparisons of transfers (slowstart compare --size) have it"
     table = saved.table("exit_cost.csv", why)
@@ -295,6 +304,7 @@ KINDS: dict[Kind, Callable[[Saved], Drawn]] = {
     Kind.DISTRIBUTIONS: _distributions,
     Kind.EXIT_SHARES: _exit_shares,
     Kind.EXIT_COST: _exit_cost,
+    Kind.SHARING: _sharing,
     Kind.THROUGHPUT_DELAY: _throughput_delay,
     Kind.NETWORK: _network,
     Kind.RATE_CHANGES: _rate_changes,

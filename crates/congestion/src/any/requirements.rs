@@ -36,6 +36,9 @@ pub struct Requirements {
     pub draws: bool,
     /// It does nothing of its own where the transport paces by itself.
     pub unpaced: bool,
+    /// It reads the count of marks in each ACK, of packets that carry ECT(1) (RFC 9331), and is
+    /// another algorithm without.
+    pub marks: bool,
 }
 
 impl Requirements {
@@ -54,6 +57,7 @@ impl Requirements {
             copies,
             draws,
             unpaced,
+            marks,
         } = *self;
         let all = [
             (pacing, "pacing"),
@@ -67,6 +71,7 @@ impl Requirements {
             (copies, "copies"),
             (draws, "draws"),
             (unpaced, "unpaced"),
+            (marks, "marks"),
         ];
         let needed = all.into_iter().filter(|(is_needed, _)| *is_needed);
         needed.map(|(_, word)| word)
@@ -101,6 +106,7 @@ impl Algorithm {
             copies: needs.copies,
             draws: needs.draws,
             unpaced: needs.unpaced,
+            marks: needs.marks,
         }
     }
 }
@@ -127,6 +133,7 @@ mod tests {
         copies: false,
         draws: false,
         unpaced: false,
+        marks: false,
     };
 
     #[test]
@@ -181,6 +188,7 @@ mod tests {
         assert!(!needs("cubic+careful-resume:saved_cwnd=100").memory);
         assert!(needs("cubic+stateful").memory);
         assert!(needs("cubic+suss").pacing && needs("bbr").rate_samples);
+        assert!(needs("prague").marks && !needs("reno").marks && !needs("c4").marks);
         assert!(needs("cubic+suss").unpaced && !needs("cubic+hystart++").unpaced);
         assert!(needs("bbr3").loss_attribution && !needs("bbr").loss_attribution);
         assert!(needs("cubic+halfback").copies && needs("cubic+oracle").known_path);

@@ -29,6 +29,9 @@ pub struct Needs {
     pub draws: bool,
     /// It does nothing of its own where the transport paces ([`Ack::paced`](crate::Ack::paced)).
     pub unpaced: bool,
+    /// It reads how much of what an ACK delivered was marked
+    /// ([`Avoidance::on_marks`](crate::Avoidance::on_marks)), and is another algorithm without.
+    pub marks: bool,
 }
 
 impl Needs {
@@ -44,6 +47,7 @@ impl Needs {
         losses: false,
         draws: false,
         unpaced: false,
+        marks: false,
     };
     /// Everything.
     pub const ALL: Self = Self {
@@ -57,6 +61,7 @@ impl Needs {
         losses: true,
         draws: true,
         unpaced: true,
+        marks: true,
     };
     /// Pacing alone.
     pub const PACING: Self = Self {
