@@ -185,29 +185,29 @@ overhead = "0 bytes"
 reverse.rate = { model = "cell-uplink", rate = "50 Mbit/s", request = "5 ms", wait = "4 ms", every = "2500 us", prepare = "2 ms", retry = "4 ms" }
 "#,
     },
-    // Radio (VHT80): chosen. Busy fraction, buffer and round trip: one of the points that the flows of
-    // Kachooei 2024 without HyStart allow (figure 5.10: slow start ends after about 0.2 s, about 2600
-    // packets are retransmitted); calibration.toml of the study `search-thesis` has the others. The
-    // medium adds its own delay to the round trip.
+    // Radio (VHT80): chosen. Busy fraction, buffer and round trip: the heaviest of the points that the
+    // flows of Kachooei 2024 without HyStart allow (figure 5.10: slow start ends after about 0.2 s,
+    // about 2600 packets are retransmitted); calibration.toml of the study `search-thesis`. The medium
+    // adds its own delay to the round trip.
     Preset {
         name: "wifi-strong",
-        summary: "Wi-Fi (802.11ac, 80 MHz) at -53 dBm beside busy networks: around 250 Mbit/s, 1 ms and what the medium takes, 2.5 MB",
+        summary: "Wi-Fi (802.11ac, 80 MHz) at -53 dBm beside busy networks: around 200 Mbit/s, 1 ms and what the medium takes, 2 MB",
         source: "Kachooei 2024; docs/reference/networks/wifi.md",
         toml: r#"
-rate = { model = "wifi", standard = "ac", width = "80 MHz", streams = 2, rssi = "-53 dBm", busy = "50 %" }
+rate = { model = "wifi", standard = "ac", width = "80 MHz", streams = 2, rssi = "-53 dBm", busy = "60 %" }
 rtt = "1 ms"
-buffer = "2.5 MB"
+buffer = "2 MB"
 "#,
     },
     // The same network with a weaker signal.
     Preset {
         name: "wifi-weak",
-        summary: "Wi-Fi (802.11ac, 80 MHz) at -64 dBm beside busy networks: around 150 Mbit/s, 1 ms and what the medium takes, 2.5 MB",
+        summary: "Wi-Fi (802.11ac, 80 MHz) at -64 dBm beside busy networks: around 130 Mbit/s, 1 ms and what the medium takes, 2 MB",
         source: "Kachooei 2024; docs/reference/networks/wifi.md",
         toml: r#"
-rate = { model = "wifi", standard = "ac", width = "80 MHz", streams = 2, rssi = "-64 dBm", busy = "50 %" }
+rate = { model = "wifi", standard = "ac", width = "80 MHz", streams = 2, rssi = "-64 dBm", busy = "60 %" }
 rtt = "1 ms"
-buffer = "2.5 MB"
+buffer = "2 MB"
 "#,
     },
     // Round trip: 50 ms on the wire and 3 to 5 ms of Wi-Fi. Queue: the transmit queue of a Linux

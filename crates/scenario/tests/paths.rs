@@ -102,8 +102,8 @@ fn presets_have_the_values_of_their_sources() {
     // Over places and load; a cell that is always the same has 40.
     assert_eq!(rtt_rate("lte"), (60, 55));
     // Throughput of a saturated direction alone; ACKs, a changing signal and collisions reduce it.
-    assert_eq!(rtt_rate("wifi-strong"), (1, 315));
-    assert_eq!(rtt_rate("wifi-weak"), (1, 222));
+    assert_eq!(rtt_rate("wifi-strong"), (1, 252));
+    assert_eq!(rtt_rate("wifi-weak"), (1, 178));
     assert_eq!(rtt_rate("wifi-testbed"), (52, 23));
     assert_eq!(rtt_rate("wifi-strong-reduced"), (5, 80));
     assert_eq!(rtt_rate("wifi-weak-reduced"), (5, 45));

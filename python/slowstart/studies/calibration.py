@@ -134,6 +134,8 @@ class Calibration:
     targets: tuple[Target, ...]
     fixed: Mapping[str, Scalar]
     """The point to choose if there are no targets."""
+    apart: Mapping[str, str]
+    """Presets that are not the chosen point, and why."""
     definition: str
     """A hash of the table: it identifies the search that made a set."""
     node: Node
@@ -252,7 +254,7 @@ def read_calibrations(
 def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
     node.only(
         "name", "about", "presets", "runs", "most", "judged", "scenario", "cases", "extract",
-        "search", "parameters", "target", "fixed",
+        "search", "parameters", "target", "fixed", "apart",
     )  # fmt: skip
     node.need("name", "about", "presets", "scenario", "parameters", "search")
     name = node.text("name")
@@ -276,6 +278,8 @@ def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
         each.is_share for each in parameters.values()
     ):
         raise table.refuse("parts need a share: a parameter without keys")
+    apart = node.table("apart")
+    apart.only(*presets)
     cases = node.table("cases")
     for extract in node.texts("extract"):
         if hooks(extract) is None:
@@ -306,12 +310,13 @@ def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
         parameters=parameters,
         targets=targets,
         fixed=fixed.value,
+        apart={preset: apart.text(preset) for preset in apart.value},
         definition=_definition(node.value),
         node=node,
     )
 
 
-_PROSE = ("about", "words", "where", "reason", "edge")
+_PROSE = ("about", "words", "where", "reason", "edge", "apart")
 
 
 def _definition(table: Mapping[str, Any]) -> str:

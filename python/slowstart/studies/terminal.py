@@ -233,7 +233,9 @@ def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
             reach = str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
             out.print(Text(f"  {name}: {reach}; chosen {allowed.chosen[name]}"), soft_wrap=long)
         for shipped in allowed.presets:
-            out.print(Text(f"  {shipped.words}", "" if shipped.met else "yellow"), soft_wrap=long)
+            why = each.calibration.apart.get(shipped.preset)
+            words = f"  {shipped.words}" + (f". It stays: {why}" if why else "")
+            out.print(Text(words, "" if shipped.met or why else "yellow"), soft_wrap=long)
         for name in each.calibration.edges(allowed.chosen):
             words = (
                 f"  {name}: the chosen value is the last one searched: widen values, or give edge"
@@ -301,6 +303,7 @@ def searches(name: str, found: Sequence[Search]) -> dict[str, Any]:
                         "point": dict(one.point),
                         "distance_se": one.distance,
                         "meets_targets": one.met,
+                        "apart": each.calibration.apart.get(one.preset),
                     }
                     for one in each.allowed.presets
                 ],
