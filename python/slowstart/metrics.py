@@ -18,6 +18,7 @@ import polars as pl
 from slowstart._native import median_interval
 from slowstart.capacity_changes import rate_changes
 from slowstart.errors import InputError
+from slowstart.reconfigurations import reconfigurations
 from slowstart.visits import visits
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "loss_increase",
     "loss_probability",
     "rate_changes",
+    "reconfigurations",
     "speed_up",
     "speed_up_by_class",
     "visits",

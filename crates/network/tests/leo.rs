@@ -400,6 +400,49 @@ fn an_interruption_may_drop_the_first_arrivals() {
     assert!(sizes.iter().any(|size| *size > 12) && sizes.iter().any(|size| *size < 9));
 }
 
+/// With `drop_time`, an interruption with drops loses all that arrives for so long, whatever the rate,
+/// and holds what arrives later.
+#[test]
+fn an_interruption_may_drop_all_arrivals_for_a_time() {
+    let config = LeoConfig {
+        phase: Some(Duration::from_secs(5)),
+        outage: Duration::from_millis(120),
+        outage_mean: Duration::ZERO,
+        drop: 0.5,
+        drop_packets: 0,
+        drop_time: Duration::from_millis(50),
+        ..MEASURED
+    };
+    let mut lost_in = Vec::new();
+    for spacing_us in [1000, 5000] {
+        let mut link = build(&leo(config));
+        let mut lost = vec![0; 40];
+        for number in 0..605_000_000 / spacing_us {
+            let now = number * spacing_us;
+            let at = Instant::from_micros(now);
+            pop_all(&mut link, at);
+            if link.push(at, packet(64, number)) == Admission::Accepted {
+                continue;
+            }
+            let since_us = (now - 5_000_000) % 15_000_000;
+            assert!(since_us < 50_000, "{since_us}");
+            lost[((now - 5_000_000) / 15_000_000) as usize] += 1;
+        }
+        assert_conserved(&link);
+        // All that arrives in 50 ms, or nothing.
+        assert!(
+            lost.iter()
+                .all(|&each| each == 0 || each == 50_000 / spacing_us),
+            "{lost:?}"
+        );
+        let stops = lost.iter().filter(|&&each| each > 0).count();
+        assert!((12..=28).contains(&stops), "{stops} of 40");
+        lost_in.push(lost.iter().map(|&each| each > 0).collect::<Vec<_>>());
+    }
+    // The same interruptions, whatever arrives.
+    assert_eq!(lost_in[0], lost_in[1]);
+}
+
 #[test]
 fn idle_times_and_extremes_do_no_harm() {
     let day = Duration::from_secs(86_400);
@@ -433,6 +476,7 @@ fn idle_times_and_extremes_do_no_harm() {
             jitter: day,
             grant: day,
             drop_packets: u32::MAX,
+            drop_time: day,
             drop: 2.0,
             ..MEASURED
         },

@@ -521,7 +521,7 @@ reverse.rate = { model = "dama", frame = "20 ms", slot = "48 bytes", cra = "0 bi
     assert_eq!(reverse["phase_ms"], 10.0);
     assert_eq!(reverse["granted"], 0.4);
     let leo = r#"
-rate = { model = "leo", rate = "200 Mbit/s", interval = "10 s", phase = "3 s", spread = "10 %", wander = "0 %", correlation = "2 s", burst = "0 %", step = "0 s", drift = "0 s", jitter = "0 s", outage = "0 s", outage_mean = "0 s", outage_max = "0 s", drop = "0 %", drop_packets = 0, grant = "0 s" }
+rate = { model = "leo", rate = "200 Mbit/s", interval = "10 s", phase = "3 s", spread = "10 %", wander = "0 %", correlation = "2 s", burst = "0 %", step = "0 s", drift = "0 s", jitter = "0 s", outage = "0 s", outage_mean = "0 s", outage_max = "0 s", drop = "0 %", drop_packets = 0, drop_time = "0 s", grant = "0 s" }
 rtt = "40 ms"
 reverse.rate = { model = "leo", rate = "15 Mbit/s", grant = "12 ms" }
 "#;

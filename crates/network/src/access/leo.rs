@@ -5,8 +5,8 @@
 //! in both directions. Within such an interval the link sends in bursts of one frame (4/3 ms, on
 //! one grid), two to five frames apart. Each burst carries what the preceding gap is worth at the
 //! rate of the interval; unused parts of a burst are lost. At each boundary service stops for some
-//! tens of milliseconds: packets are held, and in some interruptions the first arrivals are
-//! dropped. On an uplink (`grant`), a packet that finds the link idle waits for a grant.
+//! tens of milliseconds: packets are held, and in some interruptions the first arrivals, or all
+//! arrivals of a first part, are dropped. On an uplink (`grant`), a packet that finds the link idle waits for a grant.
 //!
 //! The link's own delay is increased by three parts: that of the interval, which varies from
 //! interval to interval, a drift within it (the satellite moves), and jitter, one value for each
@@ -90,6 +90,9 @@ described! {
         drop: f64 = 0.15 => Key::of(Kind::PERCENT);
         /// The most packets that one interruption drops.
         drop_packets: u32 = 20 => Key::of(Kind::Integer(0, 1_000_000));
+        /// How long an interruption with drops drops every arrival, from its start; at most the
+        /// interruption.
+        drop_time: Duration = Duration::ZERO => Key::of(Kind::DELAY);
         /// The longest wait for a grant of a packet that finds the link idle; zero for a downlink.
         grant: Duration = Duration::ZERO => Key::of(Kind::DELAY);
     }
@@ -165,6 +168,8 @@ struct Interval {
     slope: f64,
     /// Packets that it drops before service starts.
     drops: u32,
+    /// Until when it drops every arrival.
+    dark: Instant,
 }
 
 /// A burst, or the gap before it.
@@ -347,6 +352,9 @@ impl AccessServer for Leo {
             let mut rng = self.rng.clone();
             self.door = draw_interval(&self.config, self.back, &mut rng, number);
         }
+        if now < self.door.dark {
+            return Some(DropReason::Loss);
+        }
         let closed = self.door.drops > 0 && now < self.door.serves;
         if closed {
             self.door.drops -= 1;
@@ -423,22 +431,29 @@ fn draw_interval(config: &LeoConfig, back: u64, rng: &mut ChaCha8Rng, number: u6
     let packets = 1 + (unit(rng) * f64::from(config.drop_packets)) as u32;
     // The run starts within interval zero, not at a boundary.
     let boundary = number > 0;
+    let serves = if boundary {
+        (begin + outage).min(end)
+    } else {
+        begin
+    };
+    let has_drops = boundary && is_dropping;
     Interval {
         number,
         begin,
-        serves: if boundary {
-            (begin + outage).min(end)
-        } else {
-            begin
-        },
+        serves,
         end,
         rate: config.rate.bits_per_sec() as f64 * share,
         base: config.step.as_nanos() as f64 * deviates + config.drift.as_nanos() as f64 - drift,
         slope: 2.0 * drift,
-        drops: if boundary && is_dropping {
+        drops: if has_drops {
             packets.min(config.drop_packets)
         } else {
             0
+        },
+        dark: if has_drops {
+            (begin + config.drop_time).min(serves)
+        } else {
+            begin
         },
     }
 }
