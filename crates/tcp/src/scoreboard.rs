@@ -53,6 +53,8 @@ pub(crate) const EVER_RETRANS: u8 = 8;
 const DETACHED: u8 = 16;
 /// Sent while the application limited the sender.
 const APP_LIMITED: u8 = 32;
+/// The last of a burst, and so of a packet of Linux ([`Scoreboard::end_packet`]).
+const ENDS_PACKET: u8 = 64;
 
 /// A larger ring is not kept for the next connection.
 const MOST_KEPT: usize = 1024;
@@ -100,7 +102,7 @@ impl Segment {
     /// Whether it was sent once, and nothing else is known of it.
     #[inline]
     const fn is_plain(&self) -> bool {
-        !self.has(!APP_LIMITED)
+        !self.has(!(APP_LIMITED | ENDS_PACKET))
     }
 
     /// The next segment of a burst, which it becomes.
@@ -602,13 +604,22 @@ impl Scoreboard {
         None
     }
 
-    /// The number of segments from `index` on, at most `most`, that are lost and were sent together:
-    /// Linux has them in one packet, and retransmits it as one.
+    /// A burst of a paced sender begins: the segments sent so far are in other packets, even if they
+    /// leave at the same time.
+    pub(crate) fn end_packet(&mut self) {
+        if self.base < self.next {
+            self.slot_mut(self.next - 1).flags |= ENDS_PACKET;
+        }
+    }
+
+    /// The number of segments from `index` on, at most `most`, that are lost and were sent in one
+    /// burst: Linux has them in one packet, and retransmits it as one.
     pub(crate) fn pending_run(&self, index: u64, most: u32) -> u32 {
         let sent = self.slot(index).sent;
         let belongs = |at: &u64| {
             let slot = self.slot(*at);
-            slot.sent == sent && slot.has(LOST) && !slot.has(RETRANS)
+            let follows = slot.sent == sent && !self.slot(*at - 1).has(ENDS_PACKET);
+            follows && slot.has(LOST) && !slot.has(RETRANS)
         };
         let last = self.next.min(index + u64::from(most));
         1 + (index + 1..last).take_while(belongs).count() as u32

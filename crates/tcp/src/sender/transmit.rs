@@ -174,6 +174,7 @@ impl Sender {
         }
         if self.pacer.is_on() {
             self.pacer.begin(now);
+            self.board.end_packet();
         }
         self.pass.begin_new(burst);
         true
