@@ -27,7 +27,7 @@ def confusion(scored: dict[str, Any], place: str) -> Figure:
     matrix = scored["confusion"]
     names = sorted(matrix)
     said = {each for line in matrix.values() for each in line}
-    columns = names + [each for each in (NONE, CANNOT) if each in said]
+    columns = names + [each for each in (NONE, CANNOT) if each in said and each not in names]
     share = np.array([
         [100 * matrix[truth].get(name, 0) / max(sum(matrix[truth].values()), 1) for name in columns]
         for truth in names
