@@ -3,8 +3,8 @@
 //! A receiver acknowledges every second packet, or another number that it keeps to (RFC 9000, section
 //! 13.2.2), so each of its packets acknowledges as many bytes as every other. That number follows from
 //! the handshake's RTT: no ACK arrives sooner than one RTT after the packet that it acknowledges, and
-//! the round trips before a queue forms leave nothing to spare. Where no gap is reported, all that was
-//! sent is acknowledged in the end, and the mean is exact.
+//! the round trips before a queue forms leave nothing to spare. Where no gap is reported and the capture
+//! has the end, all that was sent is acknowledged, and the mean is exact.
 
 use crate::report::Vantage;
 use crate::spin::{Acknowledged, Sight};
@@ -50,9 +50,10 @@ impl Counted {
             .map(|sight| f64::from(sight.size))
             .fold(1.0, f64::max);
         let answers = sights.iter().filter(|sight| sight.from != from);
-        let mean = answers.clone().last().map_or(0.0, |last| {
-            found.until(&sent, last.at) as f64 / answers.clone().count() as f64
-        });
+        let all = sent.last().map_or(0, |last| last.1);
+        let is_drained = |last: &Sight| found.until(&sent, last.at) == all;
+        let is_exact = gap.is_none() && answers.clone().last().is_some_and(is_drained);
+        let mean = all as f64 / answers.clone().count().max(1) as f64;
         let least = answers
             .take(gap.unwrap_or(usize::MAX))
             .enumerate()
@@ -64,7 +65,7 @@ impl Counted {
             return None;
         }
         let whole = packets.round().max(1.0);
-        found.each = if gap.is_none() {
+        found.each = if is_exact {
             mean
         } else if (packets - whole).abs() < WHOLE {
             whole * largest
