@@ -8,6 +8,7 @@
 //! No row stays in memory for longer than a row group. The bytes of all files depend on the input
 //! only, not on the number of threads (see `reading`).
 
+mod quic;
 mod reading;
 pub mod rows;
 pub mod tally;

@@ -3,7 +3,8 @@
 //!
 //! The first packet of the peer with a changed bit answers the first packet of the sender with the
 //! bit before, so it acknowledges all that left until then: once per round trip, the bytes in flight
-//! are known. Between two of these, each of its packets counts as an ACK of the same number of bytes.
+//! are known. Between two of these, each of its packets counts as an ACK of the same number of bytes;
+//! without a spin bit, in the whole connection. The first ACK with a gap is larger than those before.
 //! The packets become segments and ACKs in the sender's order, and the analysis is that of TCP. What
 //! the packets repeat is not seen.
 
@@ -12,7 +13,9 @@ use std::net::SocketAddr;
 
 use capture::{Datagram, Flags, Header, Segment, TcpOptions};
 
+use crate::counted::Counted;
 use crate::evidence::Hidden;
+use crate::gaps;
 use crate::logs::EXTREME;
 use crate::report::{Class, Connection, Reason, Vantage, Verdict};
 use crate::spin::{Acknowledged, Loops, Sight};
@@ -23,14 +26,45 @@ const MOST_OF_ONE: usize = 1 << 18;
 const MOST_IN_ALL: usize = 1 << 22;
 
 /// After a silence of so many nanoseconds, an Initial packet begins another connection.
-const SILENCE: i64 = 30_000_000_000;
+pub const SILENCE: i64 = 30_000_000_000;
 
 /// The scale of a receive window that never limits.
 const SCALE: u8 = 14;
 
-/// Of a connection without a spin bit.
+/// Of a connection without a spin bit whose ACKs cannot be counted.
 const NO_SPIN: &str = "Cannot tell: the connection is encrypted, and its spin bit does not show \
                        round trips.";
+
+/// What shows which data the packets of the receiver acknowledge.
+enum Answers {
+    Spin(Loops),
+    Count(Counted),
+}
+
+impl Answers {
+    const fn vantage(&self) -> Vantage {
+        match self {
+            Self::Spin(loops) => loops.vantage(),
+            Self::Count(counted) => counted.vantage(),
+        }
+    }
+
+    /// How long before the capture saw it the data seen at `at` left; `near` before that is known.
+    fn lag(&self, at: i64, near: i64) -> i64 {
+        match self {
+            Self::Spin(loops) => loops.lag(at, near),
+            Self::Count(counted) if counted.vantage() == Vantage::Sender => 0,
+            Self::Count(_) => near,
+        }
+    }
+
+    fn acknowledged(&self, sights: &[Sight], from: u8, gap: Option<usize>) -> Acknowledged {
+        match self {
+            Self::Spin(loops) => loops.acknowledged(sights, from, gap),
+            Self::Count(counted) => counted.acknowledged(sights, from),
+        }
+    }
+}
 
 /// A connection.
 #[derive(Debug)]
@@ -164,13 +198,22 @@ impl Flow {
         let from = usize::from(self.bytes[1] >= self.bytes[0]);
         let halves = self.halves();
         let handshake = halves.map(|[server, client]| server + client);
-        let loops = Loops::find(&self.sights, from as u8, handshake);
+        let gap = gaps::first(&self.sights, from as u8);
+        let answers = Loops::find(&self.sights, from as u8, handshake)
+            .map(Answers::Spin)
+            .or_else(|| {
+                // Away from the sender, the queue before the capture shows in no count.
+                Counted::find(&self.sights, from as u8, halves?, gap)
+                    .filter(|counted| counted.vantage() != Vantage::Receiver)
+                    .map(Answers::Count)
+            });
         // The RTT between capture and sender, before the spin bit shows it.
         let near = halves.map_or(0, |halves| halves[1 - from]);
-        let mut made = self.report(from, handshake.unwrap_or(0), loops.as_ref(), near, points);
+        let rtt = handshake.unwrap_or(0);
+        let mut made = self.report(from, rtt, answers.as_ref(), gap, near, points);
         self.complete(&mut made, from, handshake);
-        match &loops {
-            Some(loops) => {
+        match &answers {
+            Some(Answers::Spin(loops)) => {
                 made.vantage = loops.vantage();
                 made.rtt_ms = Some(loops.rtt_ms());
                 made.rtt_samples = loops.count() as u64;
@@ -179,7 +222,7 @@ impl Flow {
                     point.rtt_ms = loops.latest_ms(at);
                 }
             }
-            None => self.without_spin(&mut made, from, halves),
+            _ => self.without_spin(&mut made, from, halves, answers.is_some()),
         }
         made
     }
@@ -189,7 +232,8 @@ impl Flow {
         &self,
         from: usize,
         rtt: i64,
-        loops: Option<&Loops>,
+        answers: Option<&Answers>,
+        gap: Option<usize>,
         near: i64,
         points: usize,
     ) -> Connection {
@@ -212,12 +256,13 @@ impl Flow {
         open.take(&syn, points);
         open.take(&answer, points);
         let mut segments = vec![third];
-        if let Some(loops) = loops {
-            let acked = loops.acknowledged(&self.sights, side);
-            segments.extend(self.translated(side, loops, &acked, near));
+        if let Some(answers) = answers {
+            let acked = answers.acknowledged(&self.sights, side, gap);
+            segments.extend(self.translated(side, answers, &acked.bytes, gap, near));
             let losses = acked.losses.iter();
             hidden.losses = losses.map(|span| span.map(|at| at - self.begin)).collect();
-            hidden.unseen = loops.vantage() == Vantage::Receiver;
+            hidden.unseen = answers.vantage() == Vantage::Receiver;
+            hidden.pads = gaps::pads(&self.sights, side);
         }
         open.hidden = Some(hidden);
         segments.sort_by_key(|segment| segment.at);
@@ -247,13 +292,21 @@ impl Flow {
     }
 
     /// Data of `side` when it left, and ACKs when they arrive there. Of equal times, what was seen
-    /// first comes first.
-    fn translated(&self, side: u8, loops: &Loops, acked: &Acknowledged, near: i64) -> Vec<Segment> {
+    /// first comes first. The answer at the place `gap` lacks a packet.
+    fn translated(
+        &self,
+        side: u8,
+        answers: &Answers,
+        acked: &[i64],
+        gap: Option<usize>,
+        near: i64,
+    ) -> Vec<Segment> {
         let (mut sent, mut last) = (0_i64, i64::MIN);
-        let mut acked = acked.bytes.iter();
+        let mut acked = acked.iter().enumerate();
+        let mut before = 0;
         let translate = |sight: &Sight| {
             if sight.from == side {
-                last = last.max(sight.at - loops.lag(sight.at, near));
+                last = last.max(sight.at - answers.lag(sight.at, near));
                 let mut segment = self.segment(side.into(), last);
                 // Sequence numbers wrap.
                 (segment.seq, segment.ack) = ((sent + 1) as u32, 1);
@@ -262,8 +315,19 @@ impl Flow {
                 return segment;
             }
             let mut segment = self.segment(usize::from(1 - side), sight.at);
-            let acked = acked.next().map_or(0, |acked| (*acked).min(sent));
+            let (place, acked) = acked.next().unwrap_or((usize::MAX, &0));
+            let acked = (*acked).min(sent);
             (segment.seq, segment.ack) = (1, (acked + 1) as u32);
+            // An answer that acknowledges nothing new is no duplicate ACK: its window differs.
+            segment.window -= (place & 1) as u16;
+            if gap == Some(place) {
+                let missing = i64::from(self.largest[usize::from(side)]);
+                let block = [before, acked.max(before + 1)];
+                let block = block.map(|edge| (edge + missing + 1) as u32);
+                segment.ack = (before + 1) as u32;
+                segment.options.sack[0] = Some((block[0], block[1]));
+            }
+            before = acked;
             segment
         };
         self.sights.iter().map(translate).collect()
@@ -278,13 +342,26 @@ impl Flow {
         made.handshake.complete = handshake.is_some();
         made.handshake.rtt_ms = handshake.map(|rtt| rtt as f64 / 1e6);
         made.handshake.window_scale = None;
+        // The block that stands for a reported gap.
+        made.sacked.clear();
         for point in &mut made.series {
             point.receive_window_bytes = None;
         }
     }
 
     /// Without a spin bit, only the handshake shows the RTT.
-    fn without_spin(&self, made: &mut Connection, from: usize, halves: Option<[i64; 2]>) {
+    fn without_spin(
+        &self,
+        made: &mut Connection,
+        from: usize,
+        halves: Option<[i64; 2]>,
+        is_counted: bool,
+    ) {
+        made.rtt_ms = None;
+        made.rtt_samples = 0;
+        for point in &mut made.series {
+            point.rtt_ms = None;
+        }
         let near_far = halves.map(|halves| (halves[1 - from], halves[from]));
         made.vantage = near_far.map_or(Vantage::Unknown, |(near, far)| Vantage::between(near, far));
         let seconds = self.last_data[from].map(|last| (last - self.begin) as f64 / 1e9);
@@ -292,6 +369,9 @@ impl Flow {
         made.goodput_bps = seconds
             .filter(|seconds| *seconds > 0.0)
             .map_or(0.0, |seconds| self.bytes[from] as f64 * 8.0 / seconds);
+        if is_counted {
+            return;
+        }
         made.verdict = Verdict {
             rule: "no-spin-bit",
             reason: Reason::CannotTell,

@@ -4,7 +4,7 @@ use crate::drain;
 use crate::growth::{self, Congestion, Fit, total};
 use crate::report::{Limits, Reason, Vantage};
 use crate::sender::{Grown, Moment, Sender};
-use crate::thresholds::{FULL_WINDOW_PART, LEAST_ROUNDS, NEVER_LARGER};
+use crate::thresholds::{FULL_WINDOW_PART, GAP_PART, GAP_SEGMENTS, LEAST_ROUNDS, NEVER_LARGER};
 
 /// The growth of the flight, if it lasted for two rounds.
 #[derive(Clone, Copy)]
@@ -37,6 +37,8 @@ pub struct Hidden {
     pub losses: Vec<[i64; 2]>,
     /// Whether what was lost never reached the capture.
     pub unseen: bool,
+    /// Whether all ACKs have one size, which shows no gap.
+    pub pads: bool,
 }
 
 /// What the rules look at.
@@ -48,6 +50,8 @@ pub struct Evidence<'a> {
     pub encrypted: bool,
     /// Whether it is encrypted, and what was lost never reached the capture.
     pub unseen_losses: bool,
+    /// Whether it is encrypted, and its ACKs have one size.
+    pub padded_acks: bool,
     /// Whether the capture is away from the sender.
     pub elsewhere: bool,
     /// The smallest RTT, in nanoseconds.
@@ -70,6 +74,9 @@ impl<'a> Evidence<'a> {
         let handshake = (sender.vantage == Vantage::Receiver).then_some(sender.to_sender);
         let shortest_rtt = sender.rtt_min.map(|rtt| rtt.min(handshake.unwrap_or(rtt)));
         let mut congestion = growth::congestion(sender);
+        if encrypted {
+            congestion = growth::reported_gap(sender);
+        }
         let is_ignored = congestion.is_some_and(|it| {
             drain::is_ignored(sender, &it.sign, it.reason == Reason::Ecn) && !it.by_timeout
         });
@@ -88,16 +95,13 @@ impl<'a> Evidence<'a> {
             has_beginning,
             encrypted,
             unseen_losses: hidden.is_some_and(|hidden| hidden.unseen),
+            padded_acks: hidden.is_some_and(|hidden| hidden.pads),
             elsewhere,
             shortest_rtt,
             is_ignored,
             drain,
             congestion,
-            growth: grown(
-                sender,
-                congestion.as_ref(),
-                hidden.map_or(&[][..], |hidden| &hidden.losses),
-            ),
+            growth: grown(sender, congestion.as_ref(), hidden),
         }
     }
 
@@ -142,14 +146,29 @@ impl<'a> Evidence<'a> {
     }
 }
 
-fn grown(sender: &Sender, congestion: Option<&Congestion>, hidden: &[[i64; 2]]) -> Option<Growth> {
+fn grown(
+    sender: &Sender,
+    congestion: Option<&Congestion>,
+    hidden: Option<&Hidden>,
+) -> Option<Growth> {
     let (points, mss) = (&sender.grown, sender.mss());
     let largest = points.last()?;
     let mut fit = growth::fit(points, mss).filter(|_| largest.round >= LEAST_ROUNDS)?;
     // Slower growth until a loss or until the end, however short: slow start lasted until then.
     // A loss that shows only after the last new data still belongs to the growth before.
     let until = sender.last_new.1;
-    let horizon = congestion.map_or(until, |it| it.sign.delivered.min(until));
+    let mut horizon = congestion.map_or(until, |it| it.sign.delivered.min(until));
+    // Which data of an encrypted connection is new is not seen. What leaves after a loss may repeat data,
+    // so if nothing left between the growth and the loss, the new data ended with the growth.
+    if hidden.is_some()
+        && congestion.is_some_and(|it| {
+            let sent = it.sign.delivered + it.sign.flight;
+            let slack = (GAP_SEGMENTS * mss).max(largest.flight / GAP_PART);
+            sent <= largest.delivered + largest.flight + slack
+        })
+    {
+        horizon = horizon.min(largest.delivered);
+    }
     let goes_on = |point: &Grown| horizon - point.delivered <= growth::near(point.flight, mss);
     if !goes_on(&points[fit.last]) {
         fit.last = fit.core;
@@ -176,6 +195,6 @@ fn grown(sender: &Sender, congestion: Option<&Congestion>, hidden: &[[i64; 2]]) 
         never_larger,
         blocked: never_larger || largest.window_left < full,
         holds_flight: growth::holds_flight(sender, &last),
-        loses: growth::loses(sender, &last, hidden),
+        loses: hidden.is_some_and(|hidden| growth::loses(sender, &last, &hidden.losses)),
     })
 }

@@ -152,6 +152,16 @@ pub fn congestion(sender: &Sender) -> Option<Congestion> {
     }
 }
 
+/// The first gap that the ACKs of an encrypted connection report.
+pub fn reported_gap(sender: &Sender) -> Option<Congestion> {
+    sender.first_hole.map(|sign| Congestion {
+        reason: Reason::Loss,
+        sign,
+        at: sign.sender_at,
+        by_timeout: false,
+    })
+}
+
 /// When the window had reached the flight of the exit, if the receive window held the flight back
 /// until later. The window grows by what is delivered, also while the flight is held.
 pub fn reached(sender: &Sender, fit: &Fit) -> Option<i64> {

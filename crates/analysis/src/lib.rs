@@ -20,12 +20,14 @@
 //! ends.
 
 pub mod census;
+mod counted;
 mod drain;
 mod encrypted;
 mod evidence;
 mod exits;
 mod feed;
 pub mod file;
+mod gaps;
 mod growth;
 pub mod identify;
 pub mod logs;

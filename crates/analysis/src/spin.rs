@@ -162,8 +162,9 @@ impl Loops {
     ///
     /// Between two edges, each answer acknowledges as much as every other. Where that is more than
     /// what it was before, packets were lost, and nothing answers them: an answer still acknowledges
-    /// what it did before, and the edge the rest.
-    pub fn acknowledged(&self, sights: &[Sight], from: u8) -> Acknowledged {
+    /// what it did before, and the edge the rest. So it is where the answer at the place `gap` reports
+    /// the first loss.
+    pub fn acknowledged(&self, sights: &[Sight], from: u8, gap: Option<usize>) -> Acknowledged {
         let answers = sights.iter().filter(|sight| sight.from != from).count();
         let mut bytes = vec![0; answers];
         let mut losses = Vec::new();
@@ -179,6 +180,8 @@ impl Loops {
             if (latest / before - 1.0).abs() < STEADY && each > (1.0 + STEADY) * latest {
                 losses.push([since, found.answer]);
                 each = latest;
+            } else if gap.is_some_and(|gap| (place..until).contains(&gap)) && latest < f64::MAX {
+                each = each.min(latest);
             } else {
                 usual = [latest, each];
             }

@@ -3,7 +3,8 @@
 //! One entry makes the constant and its row in the reference (docs/reference/analysis.md). "Grid" as
 //! a source means that the value was chosen on the simulated grid of `slowstart validate analyze`:
 //! it separates what the simulator knows, it follows from no document, and the held-out flows of
-//! that command measure what it is worth elsewhere.
+//! that command measure what it is worth elsewhere. "QUIC training flows" are those with an even seed of
+//! its part `quic`, which measures those with an odd seed apart.
 
 /// A row of the reference.
 #[derive(Clone, Copy, Debug)]
@@ -126,4 +127,13 @@ thresholds! {
     OWN_LIMIT: f64 = 0.5, "fraction of time",
         "If receiver and application held the sender for more, the class is unknown.",
         "more often than not";
+    ACK_USUAL: usize = 64, "ACKs",
+        "The usual size of an encrypted ACK is the third largest of so many before it.",
+        "QUIC training flows";
+    ACK_GROWS: u16 = 6, "bytes",
+        "An encrypted ACK that is larger than usual by this much reports a gap.",
+        "three gaps of two bytes each (RFC 9000, section 19.3.1); QUIC training flows";
+    ACK_RUN: usize = 3, "ACKs",
+        "So many of them in a row do.",
+        "other frames are rare; QUIC training flows";
 }

@@ -15,8 +15,11 @@ const SIZE: usize = 1200;
 struct Model {
     /// Packets of the window that the sender keeps.
     window: u64,
-    /// Packets, counted from 1, that are lost.
+    /// Packets, counted from 1, that are lost: every one in this range, or every second.
     lost: std::ops::Range<u64>,
+    every: usize,
+    /// Whether ACKs grow by two bytes for each gap.
+    reports: bool,
     /// Whether both hosts spin, or set the bit at random.
     spins: bool,
     seen_by: Seen,
@@ -49,7 +52,14 @@ impl Model {
         };
         let mut window = self.window;
         // When each ACK arrives, with the bit that it has.
-        let mut acks: VecDeque<(Instant, u8, bool)> = VecDeque::new();
+        let mut acks: VecDeque<(Instant, u8, bool, usize)> = VecDeque::new();
+        let is_lost = |sent| {
+            self.lost
+                .clone()
+                .step_by(self.every)
+                .any(|each| each == sent)
+        };
+        let mut gaps = 0;
         let (mut sent, mut arrived, mut flight, mut cwnd, mut spin) = (0, 0, 0, 10, false);
         let mut now = begin + RTT;
         while sent < 6_000 {
@@ -58,21 +68,22 @@ impl Model {
                 flight += 1;
                 let mut data = [0; SIZE];
                 data[0] = bit(spin);
-                if self.lost.contains(&sent) {
+                if is_lost(sent) {
+                    gaps += usize::from(self.reports);
                     if self.seen_by == Seen::Sender {
                         put(now, true, &data);
                     }
                     // It leaves the flight a round trip later, without an ACK.
-                    acks.push_back((now + RTT, 0, spin));
+                    acks.push_back((now + RTT, 0, spin, gaps));
                     continue;
                 }
                 put(now, true, &data);
                 arrived += 1;
                 if arrived % 2 == 0 {
-                    acks.push_back((now + RTT, 2, spin));
+                    acks.push_back((now + RTT, 2, spin, gaps));
                 }
             }
-            let Some((at, count, echoed)) = acks.pop_front() else {
+            let Some((at, count, echoed, gaps)) = acks.pop_front() else {
                 break;
             };
             now = at;
@@ -85,7 +96,7 @@ impl Model {
                 }
                 continue;
             }
-            let mut ack = [0; 40];
+            let mut ack = vec![0; 40 + 2 * gaps.min(30)];
             ack[0] = bit(echoed);
             put(now, false, &ack);
             spin = !echoed;
@@ -113,6 +124,8 @@ impl Model {
 const KEEPS: Model = Model {
     window: 320,
     lost: 0..0,
+    every: 1,
+    reports: false,
     spins: true,
     seen_by: Seen::Sender,
 };
@@ -163,16 +176,60 @@ fn missing_acks_are_a_loss() {
     assert!((window - 1.0).abs() < 0.05, "{exit:?}");
 }
 
+/// Half of the packets from 620 on are lost, and the ACKs grow by each gap.
+const OVERSHOOTS: Model = Model {
+    window: 5_000,
+    lost: 620..700,
+    every: 2,
+    reports: true,
+    ..KEEPS
+};
+
 #[test]
-fn a_random_bit_shows_no_round_trip() {
+fn acks_that_grow_are_a_loss() {
+    for spins in [true, false] {
+        let found = Model {
+            spins,
+            ..OVERSHOOTS
+        };
+        let found = found.analyzed();
+        assert_eq!(found.verdict.rule, "reported-gap", "{:?}", found.verdict);
+        assert_eq!(found.verdict.reason, Reason::Loss);
+        let exit = found.verdict.exit.expect("slow start ended");
+        let window = exit.cwnd_bytes as f64 / (620.0 * SIZE as f64);
+        assert!((window - 1.0).abs() < 0.08, "{spins} {exit:?}");
+        assert!(found.sacked.is_empty());
+    }
+}
+
+#[test]
+fn without_a_spin_bit_equal_acks_are_counted() {
     let found = Model {
         spins: false,
         ..KEEPS
     };
     let found = found.analyzed();
+    assert_eq!(found.vantage, Vantage::Sender);
+    assert_eq!(found.verdict.rule, "hidden-decision", "{:?}", found.verdict);
+    let exit = found.verdict.exit.expect("slow start ended");
+    assert!((exit.time_s - 0.6).abs() < 0.1, "{exit:?}");
+    let window = exit.cwnd_bytes as f64 / (320.0 * SIZE as f64);
+    assert!((window - 1.0).abs() < 0.02, "{exit:?}");
+    // Only the handshake shows an RTT.
+    assert_eq!((found.rtt_ms, found.rtt_samples), (None, 0));
+    assert_eq!(found.handshake.rtt_ms, Some(100.0));
+}
+
+#[test]
+fn at_the_receiver_counting_shows_no_queue() {
+    let found = Model {
+        spins: false,
+        seen_by: Seen::Receiver,
+        ..KEEPS
+    };
+    let found = found.analyzed();
     assert_eq!(found.verdict.rule, "no-spin-bit");
     assert_eq!((found.rtt_ms, found.rounds), (None, 0));
-    assert_eq!(found.handshake.rtt_ms, Some(100.0));
 }
 
 #[test]

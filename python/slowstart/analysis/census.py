@@ -211,7 +211,7 @@ class _Sum:
             self.files["read"] += 1
             self.files["broken"] += broken is not None
             self.files["noted"] += "notes" in note
-            for key in ("records", "skipped", "dropped", "evicted"):
+            for key in ("records", "skipped", "dropped", "evicted", "quic_connections"):
                 self.files[key] += note[key]
             if broken is None:
                 self.formats[note["format"]] += 1
@@ -290,6 +290,7 @@ def summarize(folder: Path, parts: int) -> dict[str, Any]:
         "files": {**files, "formats": dict(sorted(sums.formats.items()))},
         "connections": total,
         "without_data": total - shares["connections"],
+        "quic_connections": sums.files["quic_connections"],
         "bytes": sums.bytes,
         "with_data": shares,
         "cannot_tell": {

@@ -25,9 +25,12 @@ def confusion(scored: dict[str, Any], place: str) -> Figure:
     A set with the true start-up in it counts as the true one.
     """
     matrix = scored["confusion"]
-    names = sorted(matrix)
+    last = (NONE, CANNOT)
     said = {each for line in matrix.values() for each in line}
-    columns = names + [each for each in (NONE, CANNOT) if each in said]
+    names, columns = (
+        [*sorted(chosen - set(last)), *(each for each in last if each in chosen)]
+        for chosen in (set(matrix), set(matrix) | said)
+    )
     share = np.array([
         [100 * matrix[truth].get(name, 0) / max(sum(matrix[truth].values()), 1) for name in columns]
         for truth in names

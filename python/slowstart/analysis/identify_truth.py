@@ -114,7 +114,7 @@ class Row:
     surprises: tuple[float, ...]
     """Of each candidate, in the order of :func:`slowstart.analysis.identify.candidates`."""
     same: tuple[bool, ...]
-    """Which candidates leave the same packets as the true one."""
+    """Which candidates leave the same packets as the true one; none if it is no candidate."""
 
 
 def observe(case: Case) -> Row:
@@ -137,9 +137,9 @@ def judged(case: Case, connection: dict[str, Any], comparison: dict[str, Any]) -
     fitted = {each.algorithm: each for each in likelihood.fits(comparison)}
     surprises, same = [], []
     if fitted:
-        true, size = fitted[case.algorithm], comparison["segment_bytes"]
+        true, size = fitted.get(case.algorithm), comparison["segment_bytes"]
         surprises = [fitted[name].surprise for name in names]
-        same = [likelihood.is_same(true, fitted[name], size) for name in names]
+        same = [true is not None and likelihood.is_same(true, fitted[name], size) for name in names]
     wanted = case.flow_keys.partition("initial_window = ")[2]
     return Row(
         case, found, identify.start_up(case.algorithm), int(wanted or 10),
@@ -159,7 +159,7 @@ def answer(row: Row) -> tuple[str, float, bool]:
         return CANNOT, 0.0, False
     best = found.best
     if best is None:
-        return NONE, found.none_of_these, False
+        return NONE, found.none_of_these, row.truth == NONE
     right = row.truth in best.names
     return row.truth if right else best.names[0], best.probability, right
 
@@ -181,7 +181,11 @@ def _rate(rows: Iterable[Row]) -> dict[str, Any]:
     answers = [answer(row) for row in rows]
     answered = [each for each in answers if each[0] != CANNOT]
     alone = [row for row, each in zip(rows, answers, strict=True)
-             if each[2] and len(row.found.candidates[0].names) == 1]  # fmt: skip
+             if each[2] and row.truth != NONE
+             and len(row.found.candidates[0].names) == 1]  # fmt: skip
+    # Start-ups that differ from every other one on the path of the flow.
+    distinct = [each for row, each in zip(rows, answers, strict=True)
+                if sum(row.same) == 1 and each[0] != CANNOT]  # fmt: skip
     compared = [row for row in rows if row.surprises]
     sizes = [len(row.found.candidates[0].names) for row in rows if row.found.candidates]
     unknown = [_without(row) for row in compared]
@@ -191,6 +195,8 @@ def _rate(rows: Iterable[Row]) -> dict[str, Any]:
         "right": sum(each[2] for each in answered),
         "right_fraction": sum(each[2] for each in answered) / len(answered) if answered else None,
         "right_alone": len(alone),
+        "distinct": len(distinct),
+        "distinct_right": sum(each[2] for each in distinct),
         "names_in_set_mean": float(np.mean(sizes)) if sizes else None,
         "none_said": sum(each[0] == NONE for each in answered),
         "none_said_if_unknown": sum(none > best for none, best in unknown),
@@ -285,8 +291,8 @@ def show(scored: dict[str, Any]) -> None:
     def percent(value: float | None) -> str:
         return "-" if value is None else f"{100 * value:.1f} %"
 
-    heads = ("flows", "number", "right", "right, one name", "names in set", "cannot tell",
-             "none said", "none said if unknown")  # fmt: skip
+    heads = ("flows", "number", "right", "right, one name", "right, if distinct", "names in set",
+             "cannot tell", "none said", "none said if unknown")  # fmt: skip
     for place, each in scored.items():
         where = f"at the {place}" if place in PLACES else f"qlogs of {place}"
         groups = {f"all, {where}": each["all"], **each["by_path"], **each["by_flow"],
@@ -294,6 +300,7 @@ def show(scored: dict[str, Any]) -> None:
         rows = [
             [name, str(one["flows"]), percent(one["right_fraction"]),
              percent(one["right_alone"] / max(one["flows"], 1)),
+             f"{one['distinct_right']} of {one['distinct']}",
              "-" if one["names_in_set_mean"] is None else f"{one['names_in_set_mean']:.1f}",
              str(one["cannot_tell"]), str(one["none_said"]),
              f"{one['none_said_if_unknown']} of {one['unknown']}"]
@@ -313,7 +320,7 @@ def fit(rows: Sequence[Row]) -> dict[str, likelihood.Constants]:
     """The constants under which the true answers of the training are most probable."""
     cases: dict[str, list[Any]] = {}
     for row in rows:
-        if row.surprises and row.found.why is None:
+        if row.surprises and row.found.why is None and any(row.same):
             case = (np.array(row.surprises), np.array(row.same), row.found.moments)
             cases.setdefault(_CONSTANTS.get(row.case.place, "quic"), []).append(case)
     return {key: likelihood.fit(each) for key, each in cases.items()}

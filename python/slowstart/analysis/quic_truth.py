@@ -3,6 +3,9 @@
 QUIC stacks send in virtual time, each with its own controllers and with some of ours. What a host
 captures of them has sizes, times and the spin bit, and the stack's controller says when and why it
 left slow start. The rows are those of :mod:`slowstart.analysis.truth`.
+
+The thresholds of the rules for QUIC were chosen on the flows with an even seed; those with an odd
+seed are held out.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from slowstart import stacks
 from slowstart._native import Scenario, analyze_file, paths, quic_packets, write_capture
 from slowstart.analysis import truth
+from slowstart.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +57,11 @@ def cases(*, quick: bool, runs: int) -> list[Case]:
     ]
 
 
+def is_held_out(row: dict[str, Any]) -> bool:
+    """Whether no threshold was chosen on the flow of a row."""
+    return bool(row["run"] % 2)
+
+
 def _scenario(case: Case) -> Scenario:
     text = (
         f'seed = {case.seed}\n[path]\npreset = "{case.path}"\n'
@@ -80,7 +89,8 @@ def observe(case: Case) -> dict[str, Any] | None:
         "vantage": case.vantage, "run": case.seed,
         "truth": truth.label({**known, "slow_start_exit": None} if hides else known, "completed",
                              found["max_in_flight_bytes"]),
-        "hidden": hides, "shows": True, "verdict": verdict["reason"], "rule": verdict["rule"],
+        "hidden": hides, "shows": True, "spins": found["rtt_ms"] is not None,
+        "verdict": verdict["reason"], "rule": verdict["rule"],
         "confidence": verdict["confidence"], "seen_as": found["vantage"], "segments_equal": None,
         "limits": None, **truth.errors_of(known, verdict, hides=hides),
     }  # fmt: skip
@@ -92,3 +102,57 @@ def run(
     """Observes all cases, in their order."""
     rows = truth.observe_all(observe, chosen, threads, progress)
     return [row for row in rows if row is not None]
+
+
+def score(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The tables of :func:`truth.score` over the held-out rows, and the rows of :func:`groups`."""
+    held_out = [row for row in rows if is_held_out(row)]
+    return {**truth.score(held_out or rows), "groups": groups(rows)}
+
+
+def groups(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The errors of each half, by vantage and by whether the spin bit shows round trips."""
+    made = []
+    for held_out, spins in ((False, True), (True, True), (False, False), (True, False)):
+        for vantage in truth.VANTAGES:
+            chosen = [
+                row for row in rows
+                if (is_held_out(row), row["spins"], row["vantage"]) == (held_out, spins, vantage)
+            ]  # fmt: skip
+            if chosen:
+                made.append({
+                    "half": "held out" if held_out else "training", "spins": spins,
+                    "vantage": vantage, **truth.errors(chosen),
+                    "exits_by_sign": _kinds(chosen),
+                })  # fmt: skip
+    return made
+
+
+def _kinds(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Exits by a loss and by a heuristic with a verdict, and those taken for the other kind."""
+    kinds = ("loss", "heuristic")
+    shown = [row for row in rows if row["truth"] in kinds and row["verdict"] != truth.ABSTAINS]
+    made = {}
+    for kind in kinds:
+        mine = [row for row in shown if row["truth"] == kind]
+        made[kind] = len(mine)
+        made[f"{kind}_confused"] = sum(row["verdict"] in kinds and row["verdict"] != kind
+                                       for row in mine)  # fmt: skip
+    return made
+
+
+def show(found: dict[str, Any]) -> None:
+    """Prints the rows of :func:`groups`."""
+    heads = ("flows", "spin bit", "captured", "connections", "told", "reason right", "exits",
+             "within 1 mean RTT", "window, median", "window, p95", "losses confused",
+             "heuristics confused")  # fmt: skip
+    percent = truth.percent
+    tables.print_table(heads, [
+        [each["half"], "yes" if each["spins"] else "no", each["vantage"],
+         str(each["connections"]), percent(each["told"] / each["connections"]),
+         percent(each["right"]), str(each["exits"]), percent(each["within_one_mean_rtt"]),
+         percent(each["window_error_median"]), percent(each["window_error_p95"]),
+         *(f"{each['exits_by_sign'][kind + '_confused']} of {each['exits_by_sign'][kind]}"
+           for kind in ("loss", "heuristic"))]
+        for each in found["groups"]
+    ])  # fmt: skip

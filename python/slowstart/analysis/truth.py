@@ -254,7 +254,8 @@ def observe_all(
     return [rows[number] for number in sorted(rows)]
 
 
-def _errors(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def errors(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """How many verdicts there are, how many are right, and the errors of their exits."""
     rows = list(rows)
 
     def values(key: str, *, shown: bool = False) -> list[float]:
@@ -329,7 +330,7 @@ def score(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
     def by(key: str) -> dict[str, Any]:
         values = list(dict.fromkeys(row[key] for row in rows))
-        return {value: _errors(row for row in rows if row[key] == value) for value in values}
+        return {value: errors(row for row in rows if row[key] == value) for value in values}
 
     # What a sender decides by its window; BBR leaves its start-up by its rate.
     by_window = [row for row in rows if row["algorithm"] != "bbr"]
@@ -345,8 +346,8 @@ def score(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for truth in REASONS
     }
     return {
-        "all": _errors(rows),
-        "without_bbr": _errors(by_window),
+        "all": errors(rows),
+        "without_bbr": errors(by_window),
         "by_algorithm": by("algorithm"),
         "by_vantage": by("vantage"),
         "by_workload": by("workload"),
@@ -362,12 +363,14 @@ def score(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def percent(value: float | None, scale: float = 100, unit: str = " %") -> str:
+    """A fraction for a table."""
+    return "-" if value is None else f"{scale * value:.3g}{unit}"
+
+
 def show(found: dict[str, Any]) -> None:
     """Prints the error table and the confusion matrix."""
-
-    def text(value: float | None, scale: float = 100, unit: str = " %") -> str:
-        return "-" if value is None else f"{scale * value:.3g}{unit}"
-
+    text = percent
     heads = ("connections", "number", "reason right", "told", "exits", "within 1 RTT",
              "if it shows", "within 1 mean RTT", "in interval", "p95 (RTT)", "window, median",
              "window, p95")  # fmt: skip

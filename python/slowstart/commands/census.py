@@ -81,6 +81,8 @@ def _show(summary: Mapping[str, Any]) -> None:
         f"{files['read']:,} files, {summary['connections']:,} connections, "
         f"{some:,} of them with data ({tables.size(summary['bytes'])})."
     )
+    if quic := summary["quic_connections"]:
+        out.print(f"Beside them {quic:,} QUIC connections, which a census counts only.")
     heads = ("connections", "fraction", "95 % interval")
     reasons = _rows(summary["with_data"]["reasons"]) if some else []
     causes = _rows(summary["cannot_tell"])

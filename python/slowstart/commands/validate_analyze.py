@@ -47,9 +47,9 @@ def _simulated(part: str, runs: int | None, *, quick: bool, quiet: bool) -> dict
 
 def _quic(runs: int | None, *, quick: bool, quiet: bool) -> dict[str, Any]:
     with Meter("analyzing (quic)", quiet=quiet) as meter:
-        chosen = quic_truth.cases(quick=quick, runs=runs or 1)
+        chosen = quic_truth.cases(quick=quick, runs=runs or (1 if quick else _RUNS))
         rows = quic_truth.run(chosen, os.cpu_count() or 1, meter)
-    return {**analysis_truth.score(rows), "rows": rows}
+    return {**quic_truth.score(rows), "rows": rows}
 
 
 def _costs(*, quick: bool, quiet: bool) -> dict[str, Any]:
@@ -116,6 +116,8 @@ def validate(
                 sys.stdout.write("\n")
                 continue
             analysis_truth.show(each)
+            if part == "quic":
+                quic_truth.show(each)
             sys.stdout.write(_notes(each))
         for sentence in skipped:
             sys.stdout.write(f"{sentence}\n")

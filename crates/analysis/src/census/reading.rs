@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use capture::archive::{self, Contents};
-use capture::{Decoder, Input, Kind, ReadError, Segment, packets};
+use capture::{Carried, Decoder, Input, Kind, ReadError, Segment, packets};
 use serde::Serialize;
 
+use super::quic;
 use super::rows::Row;
 use super::{Control, Source};
 use crate::file::{self, FileReport, Options};
@@ -50,6 +51,8 @@ pub struct FileNote {
     pub connections: u64,
     /// Of these, ended early because too many were open.
     pub evicted: u64,
+    /// QUIC connections beside them, which are not analyzed.
+    pub quic_connections: u64,
     /// What else a reader must know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -250,19 +253,29 @@ fn epochs<T>(
     mut end: impl FnMut(&mut T),
 ) -> Result<(), ReadError> {
     let mut decoder = Decoder::default();
-    let (mut number, mut held) = (0, 0);
+    let mut encrypted = quic::Counter::default();
+    let (mut number, mut held, mut datagrams) = (0, 0, 0);
     let summary = packets::read(input.reader, |frame| {
         number += 1;
-        if let Some(segment) = decoder.decode(frame) {
-            follow(to, shard(&segment), number, &segment);
-            held += 1;
-            if held == EPOCH {
-                end(to);
-                held = 0;
+        match decoder.decode_any(frame) {
+            Some(Carried::Segment(segment)) => {
+                follow(to, shard(&segment), number, &segment);
+                held += 1;
+                if held == EPOCH {
+                    end(to);
+                    held = 0;
+                }
             }
+            Some(Carried::Datagram(datagram)) => {
+                encrypted.take(&datagram);
+                datagrams += 1;
+            }
+            None => {}
         }
     })?;
     end(to);
+    decoder.other += datagrams;
+    note.quic_connections = encrypted.connections;
     note.format = Some(file::packet_format(summary.format));
     note.records = summary.packets;
     note.skipped = file::skipped(&summary, &decoder);
