@@ -52,7 +52,7 @@ impl Counted {
         let answers = sights.iter().filter(|sight| sight.from != from);
         let all = sent.last().map_or(0, |last| last.1);
         let is_drained = |last: &Sight| found.until(&sent, last.at) == all;
-        let is_exact = gap.is_none() && answers.clone().last().is_some_and(is_drained);
+        let is_exact = gap.is_none() && answers.clone().next_back().is_some_and(is_drained);
         let mean = all as f64 / answers.clone().count().max(1) as f64;
         let least = answers
             .take(gap.unwrap_or(usize::MAX))
