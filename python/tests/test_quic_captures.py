@@ -11,7 +11,7 @@ import pytest
 
 from slowstart import stacks
 from slowstart._native import Scenario, analyze_file, quic_packets
-from slowstart.analysis import quic_truth, truth
+from slowstart.analysis import census, quic_truth, truth
 from slowstart.commands.cli import invoke
 
 SCENARIO = """
@@ -51,13 +51,48 @@ def test_the_exit_of_quinn_is_that_of_its_controller(scenario: Path) -> None:
     found = analyzed(capture(scenario, "sender"))
     assert found["vantage"] == "sender"
     verdict = found["verdict"]
-    assert verdict["rule"] == "hidden-loss"
+    assert verdict["rule"] == "reported-gap"
     assert verdict["exit"]["time_s"] == pytest.approx(left["time_s"], abs=0.01)
     assert verdict["exit"]["cwnd_bytes"] == pytest.approx(left["cwnd_bytes"], rel=0.01)
     assert found["rtt_ms"][0] == pytest.approx(known["result"]["rtt_min_ms"], rel=0.01)
     between = analyzed(capture(scenario, "middle"))
     assert between["vantage"] == "middle"
     assert between["verdict"]["exit"]["cwnd_bytes"] == pytest.approx(left["cwnd_bytes"], rel=0.02)
+
+
+def unspun(file: Path) -> Path:
+    """The capture with the spin bit of every packet cleared."""
+    packets, place = bytearray(file.read_bytes()), 0
+    while place < len(packets):
+        kind, length = struct.unpack_from("<II", packets, place)
+        # Of an enhanced packet block, 28 bytes of fields and the headers of IP and UDP come first.
+        first = place + 28 + 20 + 8
+        if kind == 6 and not packets[first] & 0x80:
+            packets[first] &= ~0x20
+        place += length
+    made = file.with_suffix(".unspun.pcapng")
+    made.write_bytes(packets)
+    return made
+
+
+def test_without_a_spin_bit_acks_are_counted(scenario: Path) -> None:
+    placed = stacks.placed(Scenario.from_toml(SCENARIO), "quinn", "own")
+    (known,) = json.loads(quic_packets(placed, run=0))
+    left = known["result"]["slow_start_exit"]
+    for vantage in ("sender", "middle"):
+        found = analyzed(unspun(capture(scenario, vantage)))
+        assert (found["vantage"], found["rtt_ms"]) == (vantage, None)
+        verdict = found["verdict"]
+        assert verdict["rule"] == "reported-gap"
+        assert verdict["exit"]["time_s"] == pytest.approx(left["time_s"], abs=0.05)
+        assert verdict["exit"]["cwnd_bytes"] == pytest.approx(left["cwnd_bytes"], rel=0.02)
+    found = analyzed(unspun(capture(scenario, "receiver")))
+    assert found["verdict"]["rule"] == "no-spin-bit"
+
+
+def test_a_census_counts_connections(scenario: Path, tmp_path: Path) -> None:
+    made = census.census([capture(scenario, "sender")], tmp_path / "result", threads=1)
+    assert (made["quic_connections"], made["connections"]) == (1, 0)
 
 
 def test_at_the_receiver_a_loss_does_not_show(scenario: Path) -> None:
@@ -102,3 +137,17 @@ def test_the_error_is_measured() -> None:
     assert abs(row["window_error"]) < 0.01
     assert truth.score([row])["all"]["right"] == 1
     assert len({each.vantage for each in quic_truth.cases(quick=True, runs=1)}) == 3
+
+
+def test_flows_with_an_odd_seed_are_held_out() -> None:
+    rows = [
+        row
+        for seed in (40, 41)
+        if (row := quic_truth.observe(
+            quic_truth.Case("wired", "quinn", "own:cubic", "2 MB", "sender", seed)
+        )) is not None
+    ]  # fmt: skip
+    scored = quic_truth.score(rows)
+    assert scored["all"]["connections"] == 1
+    assert {each["half"] for each in scored["groups"]} == {"training", "held out"}
+    assert sum(each["connections"] for each in scored["groups"]) == 2
