@@ -158,7 +158,9 @@ def _check(plan: Plan, how: How) -> None:
 
 def _show(plan: Plan, runs: Runs, output: str | None) -> None:
     _print_tables(plan, runs.overview)
-    _print_sharing(plan, runs)
+    if runs.beside or output is not None:
+        # Without, a run prints what one prints whose flows go to a file.
+        _print_sharing(plan, runs)
     _print_pairs(plan, runs)
     _print_costs(plan, runs)
     if output is not None:

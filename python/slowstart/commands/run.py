@@ -286,9 +286,9 @@ def run_file(
     ] = None,
     harm: Annotated[
         bool,
-        typer.Option("--harm", help="Print how much goodput the flows of each name lose to the "
-                     "others, and how much to as many flows of their own kind: each name's flows "
-                     "run again alone, and among their own kind."),
+        typer.Option("--harm", help="Print how flows share the path, how much goodput those of "
+                     "each name lose to the others, and how much to as many flows of their own "
+                     "kind: each name's flows run again alone, and among their own kind."),
     ] = False,
     seed: Annotated[
         int | None,
