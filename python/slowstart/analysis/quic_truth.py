@@ -143,8 +143,8 @@ def _kinds(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 def show(found: dict[str, Any]) -> None:
     """Prints the rows of :func:`groups`."""
-    heads = ("flows", "spin bit", "captured", "connections", "told", "reason right", "exits",
-             "within 1 mean RTT", "window, median", "window, p95", "losses confused",
+    heads = ("flows", "spin bit", "captured", "connections", "with a verdict", "reason right",
+             "exits", "within 1 mean RTT", "window, median", "window, p95", "losses confused",
              "heuristics confused")  # fmt: skip
     percent = truth.percent
     tables.print_table(heads, [

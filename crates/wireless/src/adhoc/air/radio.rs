@@ -2,8 +2,8 @@
 //!
 //! The air notes signals before they arrive. [`Radio::settle`] works out what happened, in the
 //! order of arrivals, up to the time of a question. A signal can no longer be overtaken then: every
-//! frame that is transmitted later arrives later. Until somebody asks, signals wait, and one pass
-//! takes them all.
+//! frame that is transmitted later arrives later. Until a question comes, signals wait, and one
+//! pass takes them all.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ struct Power {
     power: f64,
 }
 
-/// Signals that wait at a radio before it works them out, if nobody asks.
+/// Signals that wait at a radio, without a question, before it works them out.
 const BATCH: usize = 8;
 
 /// What a radio is, and all that an arrival may change: a pass over the signals keeps it in
