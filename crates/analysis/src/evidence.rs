@@ -73,10 +73,11 @@ impl<'a> Evidence<'a> {
         // The samples count from the ticks of the sender; at the receiver, the handshake is exact.
         let handshake = (sender.vantage == Vantage::Receiver).then_some(sender.to_sender);
         let shortest_rtt = sender.rtt_min.map(|rtt| rtt.min(handshake.unwrap_or(rtt)));
-        let mut congestion = growth::congestion(sender);
-        if encrypted {
-            congestion = growth::reported_gap(sender);
-        }
+        let mut congestion = if encrypted {
+            growth::reported_gap(sender)
+        } else {
+            growth::congestion(sender)
+        };
         let is_ignored = congestion.is_some_and(|it| {
             drain::is_ignored(sender, &it.sign, it.reason == Reason::Ecn) && !it.by_timeout
         });
