@@ -69,7 +69,7 @@ impl ArrivalStage {
         self.server.used(now, self.busy.time(), served)
     }
 
-    pub(crate) fn capacity(&self, now: Instant) -> Option<Bytes> {
+    pub(crate) fn capacity(&mut self, now: Instant) -> Option<Bytes> {
         self.server.capacity(now)
     }
 }

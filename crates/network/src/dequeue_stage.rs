@@ -70,12 +70,12 @@ pub(crate) trait DequeueStage<T>: Debug + Send + Sync {
     fn take_busy_period(&mut self) -> Option<Period>;
 
     /// The bytes that could have been served before `now`, if that is defined.
-    fn capacity(&self, _now: Instant) -> Option<Bytes> {
+    fn capacity(&mut self, _now: Instant) -> Option<Bytes> {
         None
     }
 
     /// Used and available service until `now`: both in bytes or both in nanoseconds.
-    fn used(&self, now: Instant) -> (u64, u64);
+    fn used(&mut self, now: Instant) -> (u64, u64);
 
     /// Sets how its queue reads ACKs, if it suppresses redundant ones.
     fn filter_acks(&mut self, _plain_ack: fn(&T) -> Option<u32>) {}

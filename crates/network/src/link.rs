@@ -642,11 +642,11 @@ impl<T: Payload> Link<T> {
     }
 
     /// The bytes (overhead included) that the link could have served from the start of the run to
-    /// `now`; `None` if its rate is unlimited. Takes time in proportion to the number of rate
-    /// changes: meant for the end of a run.
+    /// `now`; `None` if its rate is unlimited. With an access model, it takes time in proportion to
+    /// the number of slots until `now`.
     #[must_use]
-    pub fn capacity(&self, now: Instant) -> Option<Bytes> {
-        match &self.stage {
+    pub fn capacity(&mut self, now: Instant) -> Option<Bytes> {
+        match &mut self.stage {
             Stage::Plain(plain) => Some(plain.capacity(now)),
             Stage::Wire(stage) | Stage::AtArrival(stage) => stage.capacity(now),
             Stage::AtDequeue(stage) => stage.capacity(now),

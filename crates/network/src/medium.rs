@@ -199,7 +199,7 @@ impl<T: Payload> DequeueStage<T> for End<T> {
         self.medium.borrow_mut().busy_mut(self.station).take()
     }
 
-    fn used(&self, now: Instant) -> (u64, u64) {
+    fn used(&mut self, now: Instant) -> (u64, u64) {
         (self.busy().total(now).as_nanos(), now.as_nanos())
     }
 

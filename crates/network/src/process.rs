@@ -8,6 +8,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
@@ -50,16 +51,52 @@ impl Process {
         }
         finish(at, work, |at| self.stretch(at))
     }
+}
 
-    /// The bytes that a new process could serve before `until`.
-    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
-        let (from, done) = match &self {
-            Self::Steps(steps) => steps.cycles_before(until),
-            Self::Varying(_) => (Instant::ZERO, 0),
-        };
-        let rest = work_done(from, until, |at| self.stretch(at));
-        to_bytes(done.saturating_add(rest))
+/// What a process could have served since the start of the run. It draws each slot of a varying rate
+/// once, however often it is asked: an oracle asks on each ACK.
+#[derive(Clone, Debug)]
+pub(crate) struct Past {
+    /// Its state at the end of the slots.
+    process: Process,
+    /// The work that could be done before the end of each slot.
+    slots: Vec<u128>,
+}
+
+impl Past {
+    /// Of a process that has served nothing.
+    pub(crate) const fn new(process: Process) -> Self {
+        Self {
+            process,
+            slots: Vec::new(),
+        }
     }
+
+    /// The bytes that could be served before `until`.
+    pub(crate) fn capacity(&mut self, until: Instant) -> Bytes {
+        to_bytes(match &mut self.process {
+            Process::Steps(steps) => {
+                let (from, done) = steps.cycles_before(until);
+                done.saturating_add(work_done(from, until, |at| steps.stretch(at)))
+            }
+            Process::Varying(varying) => before(&mut self.slots, varying, until),
+        })
+    }
+}
+
+/// The work that `varying` allows before `until`. `slots` has that of the slots before its own.
+fn before(slots: &mut Vec<u128>, varying: &mut Varying, until: Instant) -> u128 {
+    let length = u128::from(varying.slot.as_nanos());
+    let until = u128::from(until.as_nanos());
+    let whole = until / length;
+    while (slots.len() as u128) <= whole {
+        let begin = Instant::ZERO + varying.slot * slots.len() as u64;
+        let rate = varying.stretch(begin).rate.bits_per_sec();
+        slots.push(slots.last().copied().unwrap_or(0) + u128::from(rate) * length);
+    }
+    let whole = whole as usize;
+    let done = whole.checked_sub(1).map_or(0, |slot| slots[slot]);
+    done + (slots[whole] - done) / length * (until % length)
 }
 
 /// When `work` that starts at `at` is done at the rates of `stretch`, and the remainder of the last
@@ -417,13 +454,25 @@ mod tests {
         assert_eq!(serve(500, 125_000), Instant::from_millis(1_000_100));
         assert_eq!(serve(3_600_500, 125), Instant::from_millis(3_601_100));
         assert_eq!(
-            steps().capacity(Instant::from_millis(2050)),
+            Past::new(steps()).capacity(Instant::from_millis(2050)),
             Bytes::new(125 * 2 + 62)
         );
         let none = || Process::Steps(Steps::new(Arc::from([step(10, 0)])));
         assert_eq!(none().serve(Instant::ZERO, 1, 0).0, Instant::MAX);
         let empty = || Process::Steps(Steps::new(Arc::from([])));
         assert_eq!(empty().serve(Instant::ZERO, 1, 0).0, Instant::MAX);
-        assert_eq!(empty().capacity(Instant::from_secs(1)), Bytes::ZERO);
+        let capacity = Past::new(empty()).capacity(Instant::from_secs(1));
+        assert_eq!(capacity, Bytes::ZERO);
+    }
+
+    #[test]
+    fn the_past_of_a_varying_rate_is_the_sum_of_its_slots_in_any_order_of_questions() {
+        let mut past = Past::new(Process::Varying(Box::new(varying(MBIT, 0.6, u64::MAX))));
+        for micros in [1_234_567, 0, 10_000, 9_999, 1_234_568, 40_005, 3_000_000] {
+            let until = Instant::from_micros(micros);
+            let mut rate = varying(MBIT, 0.6, u64::MAX);
+            let expected = work_done(Instant::ZERO, until, |at| rate.stretch(at));
+            assert_eq!(past.capacity(until), to_bytes(expected), "{micros}");
+        }
     }
 }

@@ -135,11 +135,11 @@ impl<T: Debug + Send + Sync> DequeueStage<T> for Queued<T> {
         self.busy.take()
     }
 
-    fn capacity(&self, now: Instant) -> Option<Bytes> {
+    fn capacity(&mut self, now: Instant) -> Option<Bytes> {
         self.server.capacity(now)
     }
 
-    fn used(&self, now: Instant) -> (u64, u64) {
+    fn used(&mut self, now: Instant) -> (u64, u64) {
         self.server.used(now, self.busy.time(), self.served)
     }
 

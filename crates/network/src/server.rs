@@ -9,7 +9,7 @@ use units::{Bytes, Instant, Rate, Transmission};
 
 use crate::access::{AccessServer, Model, Surroundings};
 use crate::busy::BusyTime;
-use crate::process::{Process, Steps, Varying};
+use crate::process::{Past, Process, Steps, Varying};
 use crate::trace::Follower;
 use crate::{DropReason, Ecn, Served, Service};
 
@@ -36,8 +36,7 @@ pub(crate) struct ModelServer {
 
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessServer {
-    /// Its state at the start of the run.
-    origin: Process,
+    past: Past,
     process: Process,
     debt: u128,
 }
@@ -73,7 +72,7 @@ impl Server {
             }
         };
         Self::Process(Box::new(ProcessServer {
-            origin: process.clone(),
+            past: Past::new(process.clone()),
             process,
             debt: 0,
         }))
@@ -197,12 +196,12 @@ impl Server {
     }
 
     /// The bytes that could have been served before `until`; `None` if unlimited.
-    pub(crate) fn capacity(&self, until: Instant) -> Option<Bytes> {
+    pub(crate) fn capacity(&mut self, until: Instant) -> Option<Bytes> {
         match self {
             Self::Unlimited => None,
             Self::Outage => Some(Bytes::ZERO),
             Self::Fixed { rate, .. } => Some(rate.bytes_in(until - Instant::ZERO)),
-            Self::Process(server) => Some(server.origin.clone().capacity(until)),
+            Self::Process(server) => Some(server.past.capacity(until)),
             Self::Trace(follower) => Some(follower.capacity(until)),
             Self::Model(server) => Some(server.origin.clone().capacity(until)),
         }
@@ -210,7 +209,7 @@ impl Server {
 
     /// Used and available service until `now`: busy time with a constant rate, otherwise bytes, of
     /// which `served` were used.
-    pub(crate) fn used(&self, now: Instant, busy: &BusyTime, served: u64) -> (u64, u64) {
+    pub(crate) fn used(&mut self, now: Instant, busy: &BusyTime, served: u64) -> (u64, u64) {
         if let Self::Fixed { .. } = self {
             (busy.total(now).as_nanos(), now.as_nanos())
         } else {

@@ -297,7 +297,7 @@ fn short_steps_are_skipped_in_whole_cycles() {
     // It is the sum over the stretches, even if the end cuts a cycle.
     let uneven = [(3_u64, 7_000), (1, 0), (4, 90_000)]
         .map(|(ms, rate)| (Duration::from_millis(ms), Rate::from_bits_per_sec(rate)));
-    let link = build(&bare(Service::Steps {
+    let mut link = build(&bare(Service::Steps {
         steps: uneven.into(),
     }));
     for ms in 0..50 {

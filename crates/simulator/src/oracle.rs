@@ -1,8 +1,10 @@
 //! What an oracle knows of its path: the simulator tells it the rate and the queue.
 
 use congestion::KnownPath;
+use network::Link;
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::carried::Carried;
 use crate::fabric::LinkState;
 
 /// Payload of a full segment, and its IP packet.
@@ -35,28 +37,17 @@ impl Oracle {
         };
         state.advance(now);
         let (_, queued) = state.link.queue_len(now);
-        let link = &state.link;
+        let link = &mut state.link;
         let Some(mean) = mean else {
             return UNLIMITED;
         };
-        let until = |at: Instant| link.capacity(at).map(Bytes::get);
         let usual = mean.bytes_in(base_rtt);
-        // Bytes that the link carries in the base RTT from `from` on; `None` in an outage.
-        let carried = |from: Instant| {
-            let bytes = match until(from).zip(until(from + base_rtt)) {
-                Some((before, after)) => Bytes::new(after.saturating_sub(before)),
-                None => usual,
-            };
-            (bytes * OUTAGE >= usual).then_some(bytes)
-        };
         let busy_for = link
             .busy_since(now)
             // The link must carry a BDP meanwhile: in an outage it is not busy with others.
-            .filter(|&since| match until(since).zip(until(now)) {
-                Some((before, after)) if now.saturating_since(since) >= base_rtt => {
-                    Bytes::new(after.saturating_sub(before)) >= usual
-                }
-                _ => true,
+            .filter(|&since| {
+                now.saturating_since(since) < base_rtt
+                    || between(link, since, now).is_none_or(|bytes| bytes >= usual)
             })
             .map_or(Duration::ZERO, |since| now.saturating_since(since));
         if let Some((at, known)) = self.known
@@ -70,8 +61,12 @@ impl Oracle {
             };
         }
         // In an outage this is the rate after it: a window that fits none is of no use.
-        let mut ahead = (0..FAR).map(|times| carried(now + base_rtt * times));
-        let wire = ahead.find_map(|bytes| bytes).unwrap_or(usual);
+        let mut ahead = (0..FAR).map(|times| {
+            let from = now + base_rtt * times;
+            between(link, from, from + base_rtt).unwrap_or(usual)
+        });
+        let wire = ahead.find(|&bytes| bytes * OUTAGE >= usual);
+        let wire = wire.unwrap_or(usual);
         let packet = PACKET + u64::from(link.overhead());
         let bdp = wire.mul_div(PAYLOAD, packet);
         let rate = match u128::from(base_rtt.as_nanos()) {
@@ -91,6 +86,13 @@ impl Oracle {
         self.known = Some((now, known));
         known
     }
+}
+
+/// The bytes that the link can carry between two times; `None` if its rate is unlimited.
+fn between(link: &mut Link<Carried>, from: Instant, until: Instant) -> Option<Bytes> {
+    let before = link.capacity(from)?;
+    let after = link.capacity(until)?;
+    Some(Bytes::new(after.get().saturating_sub(before.get())))
 }
 
 /// A path without a bottleneck: nothing ends slow start.
