@@ -124,12 +124,12 @@ begin-times:
 test-kernel: kernel-tools begin-times
 	@rm -f $(SLOWSTART_NOT_JUDGED)
 	$(MAKE) -C bpf
-	cargo clippy -p slowstart-kernel -p slowstart-python --all-targets \
+	# All packages, because for a few of them cargo would compile what they share with other features.
+	$(TIMED) "clippy with the programs" cargo clippy --workspace --all-targets \
 	  --features slowstart-kernel/bpf,slowstart-python/bpf,slowstart-python/real --locked -- -D warnings
-	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel programs" cargo test -p slowstart-kernel --features bpf --locked
-	# The same tests as in `make test`, with the probe as their data source instead of TCP_INFO.
-	SLOWSTART_REQUIRE_ROOT_TESTS=1 $(TIMED) "kernel TCP with the probe" \
-	  cargo test -p slowstart-kernel-stack --features bpf --locked --test stack
+	# `stack` runs in `make test` too: here the probe is its data source instead of TCP_INFO.
+	SLOWSTART_REQUIRE_ROOT_TESTS=1 ONLY="kernel/ kernel-stack/stack" $(TIMED) "kernel programs" \
+	  .ci/rust-tests $(RUST) --features slowstart-kernel/bpf,slowstart-kernel-stack/bpf --locked
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)
 

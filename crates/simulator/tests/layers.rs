@@ -52,7 +52,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "packetdrill",
         ],
     ),
-    ("vm", &["scenario", "measure", "emulator", "kernel-stack"]),
+    (
+        "vm",
+        &[
+            "scenario",
+            "measure",
+            "emulator",
+            "kernel-stack",
+            "features",
+        ],
+    ),
+    ("features", &[]),
     // The language of scripts, and the trait of what they test.
     ("packetdrill", &["units"]),
     // The simulated TCP is a subject of scripts.

@@ -1,0 +1,2 @@
+//! No code: `Cargo.toml` names the features with which shared dependencies are compiled, so that
+//! builds of different packages share them.
