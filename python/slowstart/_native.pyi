@@ -505,12 +505,16 @@ class Scenario:
             flows: New names of flows, by the present ones.
         """
 
-    def with_hosts(self, *, tick_us: int, older_receiver: bool = False) -> Scenario:
+    def with_hosts(self, *, tick_us: int, autotuning: str | None = None) -> Scenario:
         """The same scenario with hosts as a kernel has them.
 
         Args:
             tick_us: The length of their tick; 0 for exact timers.
-            older_receiver: Whether receivers size their windows as Linux before 6.16.
+            autotuning: How receivers size their windows, as the key of a flow; unchanged if
+                ``None``.
+
+        Raises:
+            InputError: There is no such autotuning.
         """
 
     def on(self, stack: str, own: str | None = None) -> Scenario:

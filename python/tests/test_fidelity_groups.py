@@ -119,13 +119,13 @@ def test_a_start_is_the_same_on_each_stack_and_its_twin_is_later(
     assert len(later) == len(flows) + bool(workload.traffic)
     assert all(-1e-6 <= each <= groups.TWIN_S + 1e-6 for each in later)
     assert max(later) > 0
-    hosts = kernels.Kernel(tick_us=4000, older_receiver=True)
+    hosts = kernels.Kernel(tick_us=4000, autotuning="linux-6.6")
     job = runner.StartJob(workload, "simulated", 3, hosts)
     exact = json.loads(job.scenario().to_exact_json())
     simulated = [*exact["flows"], *(each["flow"] for each in exact["path"]["traffic"])]
     assert simulated
     for flow in simulated:
-        assert (flow["settings"]["tick"], flow["settings"]["autotuning"]) == (4_000_000, "Linux54")
+        assert (flow["settings"]["tick"], flow["settings"]["autotuning"]) == (4_000_000, "Linux66")
     jobs = [runner.StartJob(workload, stack, 3) for stack in ("simulated", runner.TWIN)]
     assert jobs[0].key != jobs[1].key
 
@@ -255,8 +255,8 @@ def test_the_simulated_hosts_follow_the_kernel(
     with pytest.raises(InputError, match="slowstart vm prepare"):
         kernels.of_stack("linux-vm")
     (kept / "config").write_text("# CONFIG_HZ_100 is not set\nCONFIG_HZ_1000=y\nCONFIG_HZ=1000\n")
-    assert kernels.of_stack("linux-vm") == kernels.Kernel(1000, older_receiver=True)
-    assert kernels.of_stack("linux-vm", 0.0) == kernels.Kernel(0, older_receiver=True)
+    assert kernels.of_stack("linux-vm") == kernels.Kernel(1000, "linux-6.6")
+    assert kernels.of_stack("linux-vm", 0.0) == kernels.Kernel(0, "linux-6.6")
     # A kernel's own run is left as it is.
     case = grid.Case(grid.quick()[0], "cubic")
     simulated, own = (

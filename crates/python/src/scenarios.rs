@@ -291,20 +291,28 @@ impl Scenario {
         Ok(self.changed(changed))
     }
 
-    /// The same scenario with hosts as a kernel has them: the length of their tick, and whether the
-    /// receivers size their windows as Linux before 6.16.
-    #[pyo3(signature = (*, tick_us, older_receiver = false))]
-    fn with_hosts(&self, tick_us: u32, older_receiver: bool) -> Self {
+    /// The same scenario with hosts as a kernel has them: the length of their tick, and how the
+    /// receivers size their windows.
+    #[pyo3(signature = (*, tick_us, autotuning = None))]
+    fn with_hosts(&self, tick_us: u32, autotuning: Option<&str>) -> PyResult<Self> {
+        let autotuning = autotuning
+            .map(|word| {
+                Autotuning::of_word(word).ok_or_else(|| {
+                    let known = Autotuning::WORDS.join(", ");
+                    input(format!("autotuning is one of {known}, not `{word}`"))
+                })
+            })
+            .transpose()?;
         let mut changed = (*self.inner).clone();
         let traffic = &mut changed.path.traffic;
         let flows = traffic.iter_mut().map(|traffic| &mut traffic.flow);
         for flow in flows.chain(&mut changed.flows) {
             flow.settings.tick = Duration::from_micros(tick_us.into());
-            if older_receiver {
-                flow.settings.autotuning = Autotuning::Linux54;
+            if let Some(autotuning) = autotuning {
+                flow.settings.autotuning = autotuning;
             }
         }
-        self.changed(changed)
+        Ok(self.changed(changed))
     }
 
     /// The same scenario on another stack in virtual time: `simulated`, or a QUIC stack; with `own`,

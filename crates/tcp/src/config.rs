@@ -170,14 +170,30 @@ pub enum Autotuning {
     /// Linux 6.16 and later.
     #[default]
     Current,
-    /// Linux 5.4 to 6.2, the receivers of evaluations from 2020 to 2024. Adds a cushion of 16
+    /// Linux 5.4 to 6.5, the receivers of evaluations from 2020 to 2024. Adds a cushion of 16
     /// segments. Ignores unread data and out-of-order data.
     Linux54,
+    /// Linux 6.6 to 6.15. The same, but the first segments show what memory is worth in window.
+    Linux66,
     /// No autotuning: the buffer is `receive_buffer` from the start (`SO_RCVBUF`).
     Off,
 }
 
-words!(Autotuning: "linux-6.18" => Current, "linux-5.4" => Linux54, "off" => Off);
+words!(Autotuning: "linux-6.18" => Current, "linux-6.6" => Linux66, "linux-5.4" => Linux54, "off" => Off);
+
+impl Autotuning {
+    /// The one with this word, if there is one.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let place = Self::WORDS.iter().position(|each| *each == word)?;
+        Some(Self::OF_WORDS[place])
+    }
+
+    /// Whether the receiver sizes its buffer as Linux before 6.16.
+    pub(crate) const fn is_older(self) -> bool {
+        matches!(self, Self::Linux54 | Self::Linux66)
+    }
+}
 
 /// How segments are acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

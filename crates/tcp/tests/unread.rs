@@ -312,7 +312,7 @@ proptest! {
         pacing in any::<bool>(),
         sack in any::<bool>(),
         buffer in prop_oneof![1_000_u64..20_000, 20_000_u64..300_000, Just(4_000_000_u64)],
-        autotuning in prop::sample::select(&[Autotuning::Current, Autotuning::Linux54, Autotuning::Off][..]),
+        autotuning in prop::sample::select(&[Autotuning::Current, Autotuning::Linux54, Autotuning::Linux66, Autotuning::Off][..]),
         bytes in prop_oneof![1_u64..100_000, 1_u64..1_000_000],
         closes_late in any::<bool>(),
         loss in prop_oneof![Just(0_u64), 0_u64..100],

@@ -97,7 +97,6 @@ def validate(
         "kernel": kernels.name(stack),
         "groups": list(named),
         "starts": starts,
-        "older_receiver": kernel.older_receiver,
         "simulated_hosts": kernel.words,
         "left_out": left_out,
     }

@@ -13,8 +13,8 @@ from slowstart._native import kernel_tick_us
 if TYPE_CHECKING:
     from slowstart._native import Scenario
 
-_CURRENT_RECEIVER = (6, 16)
-"""The first release of Linux whose receivers size their windows as the simulated ones do."""
+_RECEIVERS = (((6, 6), "linux-5.4"), ((6, 16), "linux-6.6"))
+"""Before which release of Linux a receiver sizes its window in which older way."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class Kernel:
 
     tick_us: int = 0
     """The length of their tick in microseconds; 0 for exact timers."""
-    older_receiver: bool = False
-    """Whether their receivers size the window as Linux before 6.16."""
+    autotuning: str | None = None
+    """How their receivers size the window; ``None`` as Linux since 6.16."""
 
     def applied(self, scenario: Scenario) -> Scenario:
         """The scenario with such hosts."""
-        return scenario.with_hosts(tick_us=self.tick_us, older_receiver=self.older_receiver)
+        return scenario.with_hosts(tick_us=self.tick_us, autotuning=self.autotuning)
 
     @property
     def words(self) -> str:
         """What a reader of results has to know of the simulated hosts."""
         tick = f"a tick of {self.tick_us / 1000:g} ms" if self.tick_us else "exact timers"
-        return f"{tick}, receive window as {'before' if self.older_receiver else 'since'} 6.16"
+        return f"{tick}, receive window as {self.autotuning or 'since Linux 6.16'}"
 
 
 EXACT = Kernel()
@@ -53,7 +53,7 @@ def of_stack(stack: str, tick_ms: float | None = None) -> Kernel:
         found = Kernel(vm.tick_us())
     else:
         found = Kernel(kernel_tick_us())
-    return replace(found, older_receiver=_has_older_receiver(stack))
+    return replace(found, autotuning=_autotuning(stack))
 
 
 def name(stack: str) -> str:
@@ -63,7 +63,10 @@ def name(stack: str) -> str:
     return f"Linux {os.uname().release}" if stack == "linux" else stack
 
 
-def _has_older_receiver(stack: str) -> bool:
+def _autotuning(stack: str) -> str | None:
     release = vm.kernel() if stack == "linux-vm" else os.uname().release
     found = re.search(r"(\d+)\.(\d+)", release or "")
-    return found is not None and (int(found[1]), int(found[2])) < _CURRENT_RECEIVER
+    if found is None:
+        return None
+    version = (int(found[1]), int(found[2]))
+    return next((word for before, word in _RECEIVERS if version < before), None)

@@ -92,9 +92,10 @@ described! {
         /// Largest receive window that autotuning may reach, with segments of 1448 bytes; the default
         /// exceeds what any preset has in flight.
         receive_buffer: Bytes = Bytes::new(64 << 20) => Key::of(WINDOW);
-        /// How the receive window grows: as in Linux 6.18, as before 6.16 (to twice the bytes read
-        /// in a round trip and 16 segments; data that waits to be read is not deducted), or not at
-        /// all (`off`: `receive_buffer` from the start, as with SO_RCVBUF).
+        /// How the receive window grows: as in Linux 6.18; as from 6.6 to 6.15 (to twice the bytes
+        /// read in a round trip and 16 segments; data that waits to be read is not deducted); as
+        /// before 6.6 (the same, with half of the memory as window, so that the first window grows
+        /// later); or not at all (`off`: `receive_buffer` from the start, as with SO_RCVBUF).
         autotuning: Autotuning = Autotuning::Current => Key::of(Kind::Words(Autotuning::WORDS));
         /// Receive window that the handshake advertises, in whole segments, at most receive_buffer.
         /// The receiver begins with twice as much memory (`tcp_rmem[1]`). The window of a SYN-ACK is not scaled; a sender that learns the window from the third segment of the

@@ -23,10 +23,11 @@
 //!
 //! ## Before 6.16
 //!
-//! [`Autotuning::Linux54`] adds a cushion of 16 segments to the target. It counts neither unread
-//! nor out-of-order data. The RTT estimate follows a smaller sample slowly, and half of the memory
-//! always counts as payload (until 6.5). An older receiver therefore acknowledges each segment in some rounds in which a newer one delays its ACKs. It also
-//! opens earlier if segments arrive many at a time.
+//! [`Autotuning::Linux66`] adds a cushion of 16 segments to the target. It counts neither unread
+//! nor out-of-order data. The RTT estimate follows a smaller sample slowly. An older receiver
+//! therefore acknowledges each segment in some rounds in which a newer one delays its ACKs. It also
+//! opens earlier if segments arrive many at a time. With [`Autotuning::Linux54`], until 6.5, half of
+//! the memory always counts as payload, so the first window does not grow before a round trip ends.
 //!
 //! ## Deviations
 //!
@@ -408,7 +409,7 @@ impl ReceiveWindow {
         }
         let sample = u64::from(elapsed) * 1_000;
         // The estimate falls at once and rises slowly (`tcp_rcv_rtt_update`).
-        let falls = self.autotuning != Autotuning::Linux54;
+        let falls = !self.autotuning.is_older();
         self.rtt_x8 = match self.rtt_x8 {
             rtt_x8 if rtt_x8 == 0 || (falls && sample * 8 < rtt_x8) => sample * 8,
             rtt_x8 => rtt_x8 - (rtt_x8 >> 3) + sample,
@@ -446,7 +447,7 @@ impl ReceiveWindow {
             return;
         };
         let (waiting, cushion) = match self.autotuning {
-            Autotuning::Linux54 => (0, CUSHION * rcv_mss),
+            older if older.is_older() => (0, CUSHION * rcv_mss),
             _ => (rcv_nxt - copied, 0),
         };
         self.end_measurement(since, copied, (waiting, cushion), span);
@@ -461,7 +462,7 @@ impl ReceiveWindow {
             return;
         };
         let (waiting, cushion) = match self.autotuning {
-            Autotuning::Linux54 => (0, CUSHION * rcv_mss),
+            older if older.is_older() => (0, CUSHION * rcv_mss),
             _ => {
                 let later = rcv_nxt - copied - self.behind;
                 (self.behind + later.min(WAKING * rcv_mss), 0)
@@ -530,7 +531,7 @@ impl ReceiveWindow {
         let steady = u128::from(read) * 2 + u128::from(cushion);
         let growth = steady * u128::from(read.saturating_sub(before)) / u128::from(before);
         let span = match self.autotuning {
-            Autotuning::Linux54 => 0,
+            older if older.is_older() => 0,
             _ => span(),
         };
         let target = steady + 2 * growth + u128::from(span);

@@ -213,6 +213,7 @@ fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
     let autotuning = prop_oneof![
         Just(Autotuning::Current),
         Just(Autotuning::Linux54),
+        Just(Autotuning::Linux66),
         Just(Autotuning::Off),
     ];
     let every = prop::bool::weighted(0.25);
@@ -470,7 +471,12 @@ proptest! {
 /// A transfer in steady state takes the fast path nearly always.
 #[test]
 fn the_fast_path_is_taken() {
-    for autotuning in [Autotuning::Current, Autotuning::Linux54, Autotuning::Off] {
+    for autotuning in [
+        Autotuning::Current,
+        Autotuning::Linux54,
+        Autotuning::Linux66,
+        Autotuning::Off,
+    ] {
         for ack_policy in [AckPolicy::Delayed, AckPolicy::EverySegment] {
             let config = ReceiverConfig {
                 receive_buffer: Bytes::new(6 << 20),
