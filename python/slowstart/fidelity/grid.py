@@ -38,7 +38,7 @@ class Path:
 
     name: str
     kind: str
-    """``clean``, ``loss``, ``jitter`` or ``varying``."""
+    """``clean``, ``loss``, ``jitter``, ``varying``, ``reordering`` or ``given``."""
     size_mb: int
     toml: str | None = None
     """The ``[path]`` table; either this or ``source`` is set."""
@@ -128,6 +128,22 @@ def disturbed() -> list[Path]:
         Path(name=preset, kind="varying", toml=f'[path]\npreset = "{preset}"\n', size_mb=20)
         for preset in _PRESETS
     ]
+    return paths
+
+
+def reordering() -> list[Path]:
+    """Paths that reorder: by probability and distance, as netem does, and as two paths do."""
+    models = {
+        "1 % by 10 ms": 'probability = "1 %", delay = "10 ms"',
+        "10 % by 30 ms": 'probability = "10 %", delay = "30 ms"',
+        "netem 25 % gap 5": 'probability = "25 %", delay = "10 ms", shift = "earlier", gap = 5',
+        "two paths": 'probability = "50 %", delay = "5 ms"',
+    }
+    paths = []
+    for name, keys in models.items():
+        for rate, rtt, buffer_bdp in ((20, 60, 1.0), (50, 100, 2.0)):
+            path = _drawn(rate, rtt, buffer_bdp, name, f"reordering = {{ {keys} }}\n")
+            paths.append(replace(path, kind="reordering"))
     return paths
 
 
