@@ -24,6 +24,8 @@ _LEAST_BDP_PACKETS = 10
 _LEAST_BUFFER_PACKETS = 10
 # Large enough for the transfer to continue well beyond slow start.
 _SIZES_MB = {1: 1, 5: 5, 20: 20, 50: 20, 100: 20, 200: 40}
+# Reordering acts from the first round trip on.
+_REORDERED_MB = 5
 # Not geo-reduced: whenever its return delay falls faster than time passes, hundreds of ACKs are due
 # at once, and the emulator cannot deliver them within its timing bound. That of geo never does.
 _PRESETS = ("lte-reduced", "wifi-strong-reduced", "wifi-weak-reduced", "leo-reduced", "geo")
@@ -143,7 +145,7 @@ def reordering() -> list[Path]:
     for name, keys in models.items():
         for rate, rtt, buffer_bdp in ((20, 60, 1.0), (50, 100, 2.0)):
             path = _drawn(rate, rtt, buffer_bdp, name, f"reordering = {{ {keys} }}\n")
-            paths.append(replace(path, kind="reordering"))
+            paths.append(replace(path, kind="reordering", size_mb=_REORDERED_MB))
     return paths
 
 
