@@ -214,12 +214,25 @@ mod tests {
                 for delivered in 0..=40 {
                     let mut reader = MarkReader { count };
                     let marked = reader.read(field, delivered);
-                    let permits = |marked: &u32| (u32::from(count) + marked) % 8 == u32::from(field);
+                    let permits =
+                        |marked: &u32| (u32::from(count) + marked) % 8 == u32::from(field);
                     let permitted = (0..=delivered).filter(permits);
-                    let expected = if delivered < 8 { permitted.min() } else { permitted.max() };
+                    let expected = if delivered < 8 {
+                        permitted.min()
+                    } else {
+                        permitted.max()
+                    };
                     // A field that no count explains reports all of them.
-                    assert_eq!(marked, expected.unwrap_or(delivered), "{count} {field} {delivered}");
-                    assert_eq!(reader.count & FIELD, field, "in step: {count} {field} {delivered}");
+                    assert_eq!(
+                        marked,
+                        expected.unwrap_or(delivered),
+                        "{count} {field} {delivered}"
+                    );
+                    assert_eq!(
+                        reader.count & FIELD,
+                        field,
+                        "in step: {count} {field} {delivered}"
+                    );
                 }
             }
         }
