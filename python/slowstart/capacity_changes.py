@@ -161,7 +161,7 @@ def _rows(
                 "used_s": used,
                 "unused_s": max(0.0, float(end - change.at_s - brought / rate)),
                 "rtt_max_ms": inside["rtt_ms"].max(),
-                "drops": _drops(link, change.until_s) - _drops(link, change.at_s),
+                "drops": drops(link, change.until_s) - drops(link, change.at_s),
             }
 
 
@@ -218,7 +218,7 @@ def _used(time: Numbers, total: Numbers, change: Change) -> float | None:
     return float(ends[found[0]] - change.at_s) if len(found) else None
 
 
-def _drops(link: pl.DataFrame, when: float) -> int:
+def drops(link: pl.DataFrame, when: float) -> int:
     """The packets that the link has dropped until ``when``."""
     before = link.filter(pl.col("time_s") <= when)["drops"]
     return 0 if before.is_empty() else int(before[-1])

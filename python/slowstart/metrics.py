@@ -19,6 +19,7 @@ from slowstart._native import median_interval
 from slowstart.capacity_changes import rate_changes
 from slowstart.errors import InputError
 from slowstart.reconfigurations import reconfigurations
+from slowstart.restarts import restarts
 from slowstart.visits import visits
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "loss_probability",
     "rate_changes",
     "reconfigurations",
+    "restarts",
     "speed_up",
     "speed_up_by_class",
     "visits",

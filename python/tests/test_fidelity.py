@@ -7,10 +7,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Command
 
-from slowstart.fidelity import compare, grid, judge, page, runner
+from slowstart.fidelity import compare, grid, judge, measuring, page, runner
 from slowstart.fidelity.quantities import QUANTITIES
 
 CLEAN = grid.Case(grid.quick()[0], "cubic")
@@ -205,3 +206,27 @@ def test_the_study_is_listed_and_rejects_other_options(command: Command) -> None
     done = command("study", "linux-fidelity", "--only", "wired")
     assert done.returncode == 2
     assert "leave out" in done.stderr
+
+
+def test_an_undo_raises_the_threshold_and_an_exit_does_not() -> None:
+    # Infinite, a loss, its undo, an exit, a loss, its undo.
+    threshold = pl.Series([None, 700, None, 900, 630, 630, 900], dtype=pl.UInt64)
+    assert measuring.rises(threshold) == 2
+    flow = {"completed": True, "segments_retransmitted": 34, "segments_dropped": 2}
+    assert measuring.spurious(flow) == 32
+    assert measuring.spurious({**flow, "completed": False}) is None
+
+
+def test_paths_that_reorder_retransmit_what_was_not_lost() -> None:
+    (path,) = (
+        each for each in grid.reordering() if each.name.startswith("50 Mbit/s 100 ms 2 BDP 1 %")
+    )
+    measured = runner.execute(runner.Job(grid.Case(path, "cubic"), "simulated", 0))
+    assert (measured["retransmitted"], measured["spurious"], measured["undone"]) == (1, 1, 1)
+    assert path.kind == "reordering"
+
+
+def test_paths_that_reorder_are_a_set_of_their_own(command: Command) -> None:
+    done = command("validate", "--reordering", "--clean")
+    assert done.returncode == 2
+    assert "leave out PATH and --clean" in done.stderr

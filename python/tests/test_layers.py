@@ -32,6 +32,7 @@ FLOORS = (
         "figures.theme",
         "capacity_changes",
         "reconfigurations",
+        "restarts",
         "visits",
     ),
     ("store.output", "store.streaming", "vm", "metrics", "report.tables", "report.progress"),

@@ -5,7 +5,6 @@ docs/reference/networks/starlink.md derives the numbers and says how they were m
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,14 +24,13 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-FILES = Path(__file__).parents[2] / "scenarios"
 PHASE_S, INTERVAL_S, END_S = 12, 15, 57
 
 
 def seen(name: str, seeds: int) -> Iterator[tuple[look.Link, Numbers, Numbers]]:
     """The forward link, and when pings left and how long they took (ms; NaN: lost)."""
     for seed in range(1, seeds + 1):
-        watched = look.watch(str(FILES / f"{name}.toml"), seed=seed, duration=f"{END_S} s")
+        watched = look.watch(name, seed=seed, duration=f"{END_S} s")
         probes = watched.probes
         rtt = (probes["forward_s"] + probes["reverse_s"]).to_numpy() * 1000
         yield watched.links[0], probes["time_s"].to_numpy(), rtt
@@ -59,7 +57,7 @@ def steps_of_minimum(sent: Numbers, rtt: Numbers) -> list[float]:
 
 @pytest.mark.parametrize("name", ["starlink", "starlink-remote"])
 def test_a_run_meets_its_changes_at_12_27_42_and_57_seconds(name: str) -> None:
-    assert instants(look.resolved(str(FILES / f"{name}.toml")), 60) == [12, 27, 42, 57]
+    assert instants(look.resolved(name), 60) == [12, 27, 42, 57]
     with pytest.raises(InputError, match="no model leo with a phase"):
         instants(look.resolved("leo"), 60)
 
@@ -141,7 +139,7 @@ def test_what_is_carried_of_each_capacity() -> None:
 
 
 def test_a_flow_carries_less_than_the_link_could() -> None:
-    file = str(FILES / "starlink-remote.toml")
+    file = "starlink-remote"
     (scenario,) = slowstart.compare(file, "cubic", duration="30 s")
     result = slowstart.run(scenario, traces=True)
     capacity = {0: look.watch(file, seed=1, duration="30 s").links[0]}

@@ -210,6 +210,10 @@ impl Observer {
         counters: &mut dyn FnMut() -> HyStartCounters,
     ) {
         let Observation { now, info, .. } = *look;
+        // The kernel has undone a reduction, as for packets that were only late: slow start goes on.
+        if info.ssthresh.is_none() && self.exit.is_some_and(|exit| exit.by_congestion) {
+            self.exit = None;
+        }
         if self.exit.is_none() {
             self.exit = self.exit_in(look, counters);
         }
@@ -417,6 +421,29 @@ mod tests {
             observer.take(&look, &mut HyStartCounters::default);
             assert_eq!(observer.exit.expect("an exit").cwnd_segments, 1003);
         }
+    }
+
+    #[test]
+    fn a_loss_that_the_kernel_takes_back_ends_no_slow_start() {
+        let mut observer = observer(CUBIC, None);
+        let mut info = open(100_000);
+        (info.ssthresh, info.ca_state) = (Some(70), CA_RECOVERY);
+        observer.take(&look(300, info), &mut HyStartCounters::default);
+        assert_eq!(observer.exit.expect("a loss").reason, "loss");
+        (info.ssthresh, info.ca_state) = (None, 0);
+        observer.take(&look(400, info), &mut HyStartCounters::default);
+        assert_eq!(observer.exit, None);
+        info.ssthresh = Some(400);
+        let mut counters = || HyStartCounters {
+            train: (1, 400),
+            delay: (0, 0),
+        };
+        observer.take(&look(700, info), &mut counters);
+        let exit = observer.exit.expect("an exit");
+        assert_eq!(
+            (exit.reason, exit.at),
+            ("ack-train", Instant::from_millis(700))
+        );
     }
 
     #[test]

@@ -30,6 +30,7 @@ impl Preset {
             "dsl" | "docsis" => "dsl.md",
             "geo" => "geo.md",
             "leo" => "leo.md",
+            "starlink" | "starlink-remote" => "starlink.md",
             "lte" => "lte.md",
             "5g" => "5g.md",
             "hsdpa" | "hsdpa-uplink" => "hsdpa.md",
@@ -153,6 +154,40 @@ reverse.rate = { model = "leo", rate = "15 Mbit/s", grant = "12 ms" }
 reverse.overhead = "0 bytes"
 reverse.buffer = "150 kB"
 reverse.loss = "0.2 %"
+"#,
+    },
+    // Each number: docs/reference/networks/starlink.md. A run begins at second 0 of a minute, and the
+    // reconfigurations are at seconds 12, 27, 42 and 57.
+    Preset {
+        name: "starlink",
+        summary: "Starlink near a gateway: around 300 Mbit/s down and 18 up, 45 ms, 5.25 MB, another rate and RTT every \
+                  15 s after 0.1 s without service, 0.05 % loss",
+        source: "public recordings; docs/reference/networks/starlink.md",
+        toml: r#"
+rate = { model = "leo", rate = "300 Mbit/s", phase = "12 s", spread = "18 %", wander = "15 %", step = "2 ms", outage = "80 ms", outage_mean = "40 ms", outage_max = "300 ms", drop = "8 %", drop_packets = 0, drop_time = "100 ms" }
+rtt = "45 ms"
+buffer = "5.25 MB"
+loss = "0.05 %"
+reverse.rate = { model = "leo", rate = "18 Mbit/s", phase = "12 s", spread = "18 %", wander = "15 %", step = "2 ms", outage = "80 ms", outage_mean = "40 ms", outage_max = "300 ms", drop = "8 %", drop_packets = 0, drop_time = "100 ms", grant = "12 ms" }
+reverse.overhead = "0 bytes"
+reverse.buffer = "315 kB"
+reverse.loss = "0.1 %"
+"#,
+    },
+    Preset {
+        name: "starlink-remote",
+        summary: "Starlink over laser links, far from any gateway: around 100 Mbit/s down and 15 up, 155 ms, 1.75 MB, \
+                  another RTT every 15 s after 0.6 s without service, 0.05 % loss",
+        source: "public recordings; docs/reference/networks/starlink.md",
+        toml: r#"
+rate = { model = "leo", rate = "100 Mbit/s", phase = "12 s", step = "9 ms", outage = "600 ms", outage_mean = "15 ms", outage_max = "700 ms", drop = "100 %", drop_packets = 0, drop_time = "430 ms" }
+rtt = "155 ms"
+buffer = "1.75 MB"
+loss = "0.05 %"
+reverse.rate = { model = "leo", rate = "15 Mbit/s", phase = "12 s", step = "9 ms", outage = "600 ms", outage_mean = "15 ms", outage_max = "700 ms", drop = "100 %", drop_packets = 0, drop_time = "430 ms", grant = "12 ms" }
+reverse.overhead = "0 bytes"
+reverse.buffer = "150 kB"
+reverse.loss = "0.05 %"
 "#,
     },
     // The round trip includes the radio. Runs differ by place (with the spread of recorded drives)

@@ -205,6 +205,39 @@ mod tests {
         assert_eq!(MarkReader::new().read(4, 2), 2);
     }
 
+    /// Every count that a field permits, in place of the formulas of appendix A: the least of them,
+    /// or the most if the segments delivered could have marked all eight values of the field.
+    #[test]
+    fn every_field_is_read_as_the_counts_that_it_permits() {
+        for count in 0..=FIELD {
+            for field in 0..=FIELD {
+                for delivered in 0..=40 {
+                    let mut reader = MarkReader { count };
+                    let marked = reader.read(field, delivered);
+                    let permits =
+                        |marked: &u32| (u32::from(count) + marked) % 8 == u32::from(field);
+                    let permitted = (0..=delivered).filter(permits);
+                    let expected = if delivered < 8 {
+                        permitted.min()
+                    } else {
+                        permitted.max()
+                    };
+                    // A field that no count explains reports all of them.
+                    assert_eq!(
+                        marked,
+                        expected.unwrap_or(delivered),
+                        "{count} {field} {delivered}"
+                    );
+                    assert_eq!(
+                        reader.count & FIELD,
+                        field,
+                        "in step: {count} {field} {delivered}"
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_first_mark_and_every_second_one_are_reported_at_once() {
         let mut counter = MarkCounter::new();

@@ -33,6 +33,7 @@ Examples:
   sudo slowstart validate -o fidelity
   sudo slowstart validate -o fidelity -a cubic -a reno -n 3
   sudo slowstart validate my-path.toml -a cubic+search --size 20MB
+  sudo slowstart validate --reordering -a cubic -a bbr -o reordered
   sudo slowstart validate --group staggered --group ecn -o company
   sudo slowstart validate analyze
   slowstart validate analyze simulated --quick
@@ -127,6 +128,9 @@ def validate(
     clean: Annotated[
         bool, typer.Option("--clean", help="Only paths with a fixed rate and without random loss.")
     ] = False,
+    reordering: Annotated[
+        bool, typer.Option("--reordering", help="Instead: paths that reorder packets.")
+    ] = False,
     group: Annotated[
         list[str] | None,
         typer.Option("--group", metavar="GROUP", show_default=False,
@@ -175,7 +179,7 @@ def validate(
     and ``validate identify`` its option ``--identify``.
     """
     if streams is not None:
-        if paths or algorithm or group or clean or quick or tick_ms is not None:
+        if paths or algorithm or group or clean or reordering or quick or tick_ms is not None:
             raise InputError("--streams has its own paths and algorithms, and the kernel's tick")
         from slowstart.commands import validate_streams
 
@@ -183,8 +187,8 @@ def validate(
             streams, seed=seed, output=output, as_json=as_json, quiet=quiet
         )
     _validate_kernel(
-        paths, algorithm, group, quick=quick, clean=clean, runs=runs, size=size, stack=stack,
-        tick_ms=tick_ms, output=output, as_json=as_json, quiet=quiet,
+        paths, algorithm, group, quick=quick, clean=clean, reordering=reordering, runs=runs,
+        size=size, stack=stack, tick_ms=tick_ms, output=output, as_json=as_json, quiet=quiet,
     )  # fmt: skip
     return 0
 
@@ -196,6 +200,7 @@ def _validate_kernel(
     *,
     quick: bool,
     clean: bool,
+    reordering: bool,
     runs: int | None,
     size: str,
     stack: str,
@@ -212,7 +217,7 @@ def _validate_kernel(
         word, *parts = paths
         other = validate_analyze if word == "analyze" else validate_identify
         own = f"validate {word} has its own paths and algorithms"
-        if algorithm or clean or group or tick_ms is not None:
+        if algorithm or clean or reordering or group or tick_ms is not None:
             raise InputError(own)
         for part in parts:
             if part not in other.PARTS:
@@ -231,10 +236,13 @@ def _validate_kernel(
     _check_folder(folder)
     if stack not in runner.KERNELS:
         raise InputError(f"--stack {stack}: use one of {', '.join(runner.KERNELS)}")
+    if reordering and (paths or clean):
+        raise InputError("--reordering has its own paths: leave out PATH and --clean")
     if group:
-        if paths or algorithm or clean:
+        if paths or algorithm or clean or reordering:
             raise InputError(
-                "--group has its own paths and algorithms: leave out PATH, -a, --clean"
+                "--group has its own paths and algorithms: leave out PATH, -a, --clean, "
+                "--reordering"
             )
         from slowstart.commands import validate_groups as group_command
 
@@ -251,6 +259,8 @@ def _validate_kernel(
         return
     if paths:
         chosen = [grid.given(each, size) for each in paths]
+    elif reordering:
+        chosen = grid.reordering()
     else:
         chosen = grid.quick() if quick else grid.clean() + ([] if clean else grid.disturbed())
     named = algorithm or [*grid.ALGORITHMS, *([] if quick else grid.STARTUPS)]

@@ -80,7 +80,7 @@ def _difference(
     error, spread = math.inf, None
     if simulated is not None and kernel is not None:
         scale = max(kernel, _LEAST_COUNT) if quantity.count else kernel
-        values = [run[quantity.key] for run in theirs if run[quantity.key] is not None]
+        values = [run[quantity.key] for run in theirs if run.get(quantity.key) is not None]
         error = (simulated - kernel) / scale
         if len(values) > 1 and case.path.repeats:
             spread = (max(values) - min(values)) / 2 / scale
@@ -90,7 +90,7 @@ def _difference(
 
 def _median(runs: Sequence[dict[str, Any]], key: str) -> float | None:
     """The median; ``None`` if half of the runs or more lack the quantity."""
-    values = [run[key] for run in runs if run[key] is not None]
+    values = [run[key] for run in runs if run.get(key) is not None]
     return median(values) if 2 * len(values) > len(runs) else None
 
 

@@ -24,6 +24,8 @@ _LEAST_BDP_PACKETS = 10
 _LEAST_BUFFER_PACKETS = 10
 # Large enough for the transfer to continue well beyond slow start.
 _SIZES_MB = {1: 1, 5: 5, 20: 20, 50: 20, 100: 20, 200: 40}
+# Reordering acts from the first round trip on.
+_REORDERED_MB = 5
 # Not geo-reduced: whenever its return delay falls faster than time passes, hundreds of ACKs are due
 # at once, and the emulator cannot deliver them within its timing bound. That of geo never does.
 _PRESETS = ("lte-reduced", "wifi-strong-reduced", "wifi-weak-reduced", "leo-reduced", "geo")
@@ -38,7 +40,7 @@ class Path:
 
     name: str
     kind: str
-    """``clean``, ``loss``, ``jitter`` or ``varying``."""
+    """``clean``, ``loss``, ``jitter``, ``varying``, ``reordering`` or ``given``."""
     size_mb: int
     toml: str | None = None
     """The ``[path]`` table; either this or ``source`` is set."""
@@ -128,6 +130,22 @@ def disturbed() -> list[Path]:
         Path(name=preset, kind="varying", toml=f'[path]\npreset = "{preset}"\n', size_mb=20)
         for preset in _PRESETS
     ]
+    return paths
+
+
+def reordering() -> list[Path]:
+    """Paths that reorder: by probability and distance, as netem does, and as two paths do."""
+    models = {
+        "1 % by 10 ms": 'probability = "1 %", delay = "10 ms"',
+        "10 % by 30 ms": 'probability = "10 %", delay = "30 ms"',
+        "netem 25 % gap 5": 'probability = "25 %", delay = "10 ms", shift = "earlier", gap = 5',
+        "two paths": 'probability = "50 %", delay = "5 ms"',
+    }
+    paths = []
+    for name, keys in models.items():
+        for rate, rtt, buffer_bdp in ((20, 60, 1.0), (50, 100, 2.0)):
+            path = _drawn(rate, rtt, buffer_bdp, name, f"reordering = {{ {keys} }}\n")
+            paths.append(replace(path, kind="reordering", size_mb=_REORDERED_MB))
     return paths
 
 

@@ -6,7 +6,7 @@ sizes, on both stacks, and :mod:`slowstart.fidelity.distributions` compares dist
 workload's *twin* is the same with each flow delayed by up to 4 ms more, simulated. What differs
 between a workload and its twin is chance.
 
-No group has a path that reorders packets.
+No group has a path that reorders packets: :func:`slowstart.fidelity.grid.reordering` has.
 """
 
 from __future__ import annotations

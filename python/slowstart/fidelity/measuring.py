@@ -38,6 +38,8 @@ def measure(result: Result) -> dict[str, Any]:
         "first_drop_s": flow["first_drop_s"],
         "first_loss_s": flow["first_loss_s"],
         "retransmitted": flow["segments_retransmitted"],
+        "spurious": spurious(flow),
+        "undone": rises(trace["ssthresh_bytes"]),
         "goodput_mbit": flow["goodput_bps"] / 1e6,
         "completed": flow["completed"],
         "timeouts": flow["timeouts"],
@@ -49,6 +51,19 @@ def measure(result: Result) -> dict[str, Any]:
     cwnd = trace["cwnd_bytes"].to_numpy() / SMSS
     values["trajectory"] = _thin(time, cwnd, delivered)
     return values
+
+
+def spurious(flow: dict[str, Any]) -> int | None:
+    """Retransmissions of what was not dropped; unknown unless all data arrived."""
+    if not flow["completed"] or flow["segments_dropped"] is None:
+        return None
+    return int(flow["segments_retransmitted"] - flow["segments_dropped"])
+
+
+def rises(threshold: pl.Series) -> int:
+    """How often the threshold rises: in a bulk flow, only the undo of a reduction raises it."""
+    known = threshold.cast(pl.Float64).fill_null(np.inf).to_numpy()
+    return int((known[1:] > known[:-1]).sum())
 
 
 def _reached(time: NDArray[Any], delivered: NDArray[Any], amount: float) -> float | None:

@@ -24,6 +24,8 @@ QUANTITIES = (
     Quantity("first_drop_s", "first drop", "s"),
     Quantity("first_loss_s", "first loss detected", "s"),
     Quantity("retransmitted", "retransmitted segments", "segments", count=True),
+    Quantity("spurious", "spurious retransmissions", "segments", count=True),
+    Quantity("undone", "reductions undone", "", count=True),
     *(Quantity(f"mb{mark:g}_s", f"time to {mark:g} MB", "s") for mark in MARKS_MB),
     Quantity("rtt_p50_ms", "RTT, median over time", "ms"),
     Quantity("rtt_p95_ms", "RTT, 95th percentile over time", "ms"),
