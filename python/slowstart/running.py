@@ -104,6 +104,11 @@ def compare(
         return _on_stacks(paths_given, asked, stacks_given, settings)
     _check_units(size=size, duration=duration, stagger=stagger)
     _check_single(algorithms_given)
+    if own := next(filter(stacks.is_own, algorithms_given), None):
+        raise InputError(
+            f"{own}: the simulated TCP has no controllers of its own: choose a QUIC stack, as in "
+            "--stack quinn"
+        )
     made = [
         Scenario.compare(
             each,

@@ -59,6 +59,7 @@ def test_every_start_up_runs_or_is_refused_with_a_sentence() -> None:
     ("arguments", "sentence"),
     [
         (["-a", "bbr", "--stack", "quinn"], "lets no controller set the pace: bbr needs it"),
+        (["-a", "own"], "the simulated TCP has no controllers of its own"),
         (["-a", "own:vegas", "--stack", "noq"], "it has cubic, newreno, bbr"),
         (["-a", "cubic", "--stack", "quin"], "unknown stack quin"),
         (["-a", "cubic", "--stack", "quinn", "--stack", "linux"], "runs alone"),
@@ -88,6 +89,19 @@ def scenario_file(tmp_path: Path) -> Path:
     made = tmp_path / "scenario.toml"
     made.write_text(SCENARIO)
     return made
+
+
+def test_compare_says_that_it_leaves_out_the_flows_of_a_file(
+    scenario_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["-a", "cubic", "--size", "1 MB"]
+    assert invoke(["compare", str(scenario_file), *words]) == 0
+    printed = capsys.readouterr().out
+    assert "has flows of its own, which compare leaves out: slowstart run" in printed
+    bare = tmp_path / "path.toml"
+    bare.write_text(SCENARIO.partition("[[flow]]")[0])
+    assert invoke(["compare", str(bare), *words]) == 0
+    assert "leaves out" not in capsys.readouterr().out
 
 
 def test_run_takes_a_stack_and_its_own_controller(

@@ -316,6 +316,7 @@ impl Follower {
             verdict,
             last_new_data_s: None,
             steps: Vec::new(),
+            events: Vec::new(),
             waits: Vec::new(),
             series: self.series.into_points(),
             retransmitted: Vec::new(),

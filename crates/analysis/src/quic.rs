@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use capture::logs::{Owner, PacketEvent};
+use capture::logs::{Owner, PacketEvent, Space};
 
 use crate::logs::{EXTREME, MOST};
 use crate::report::Connection;
@@ -18,12 +18,70 @@ const MOST_STEPS: usize = 1 << 19;
 /// No log has the receiver's flow control as a limit of bytes of packets.
 const EDGE: i64 = 1 << 50;
 
+/// What the congestion control of a QUIC sender is notified of, in all packet number spaces, until
+/// the first loss. Times are nanoseconds since the connection's first packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A packet of the handshake left: when, and its bytes.
+    Hello(i64, i64),
+    /// A packet with data left.
+    Sent(i64, Packet),
+    /// An ACK frame of the handshake arrived, for packets of which the newest left then; together
+    /// they have so many bytes.
+    Answered(i64, i64, i64),
+    /// An ACK frame arrived, for these packets.
+    Acked(i64, Vec<Packet>),
+    /// So many bytes of the handshake will not be acknowledged (RFC 9002, section 6.4).
+    Discarded(i64),
+}
+
+impl Event {
+    /// When it happened; a discard has no time.
+    pub fn at(&self) -> i64 {
+        match *self {
+            Self::Hello(at, _)
+            | Self::Sent(at, _)
+            | Self::Answered(at, ..)
+            | Self::Acked(at, _) => at,
+            Self::Discarded(_) => 0,
+        }
+    }
+
+    fn moved(self, since: &impl Fn(i64) -> i64) -> Self {
+        let packet = |packet: Packet| Packet {
+            left: since(packet.left),
+            ..packet
+        };
+        match self {
+            Self::Hello(at, bytes) => Self::Hello(since(at), bytes),
+            Self::Sent(at, one) => Self::Sent(since(at), packet(one)),
+            Self::Answered(at, left, bytes) => Self::Answered(since(at), since(left), bytes),
+            Self::Acked(at, packets) => {
+                Self::Acked(since(at), packets.into_iter().map(packet).collect())
+            }
+            Self::Discarded(bytes) => Self::Discarded(bytes),
+        }
+    }
+}
+
+/// A packet with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    pub number: u64,
+    pub left: i64,
+    pub bytes: i64,
+}
+
 /// A sender.
 #[derive(Debug, Default)]
 struct Sender {
     /// When each outstanding packet left, and its bytes.
     outstanding: BTreeMap<u64, (i64, i64)>,
     steps: Vec<Step>,
+    /// With the number of steps before each.
+    events: Vec<(usize, Event)>,
+    /// Packets of the handshake that are not acknowledged: number, when it left, and bytes.
+    hello: Vec<(Space, u64, i64, i64)>,
     next: i64,
     una: i64,
     /// All bytes that left, also after the first loss.
@@ -52,7 +110,12 @@ impl Senders {
     pub fn take(&mut self, owner: &Owner, at: i64, event: PacketEvent) -> bool {
         let is_new = !self.senders.contains_key(owner);
         if is_new {
-            let is_packet = matches!(event, PacketEvent::Sent(..) | PacketEvent::Handshake(_));
+            let is_packet = matches!(
+                event,
+                PacketEvent::Sent(..)
+                    | PacketEvent::HandshakeSent(..)
+                    | PacketEvent::HandshakeReceived(..)
+            );
             if !is_packet || self.senders.len() >= MOST {
                 return false;
             }
@@ -77,10 +140,19 @@ impl Senders {
 impl Sender {
     fn take(&mut self, at: i64, event: PacketEvent) {
         match event {
-            PacketEvent::Handshake(true) => {
+            PacketEvent::HandshakeSent(space, number, bytes) => {
                 self.handshake.get_or_insert(at);
+                // A client discards the keys of Initial packets here (RFC 9001, section 4.9.1).
+                if space == Space::Handshake {
+                    self.discard(Space::Initial);
+                }
+                self.hello.push((space, number, at, i64::from(bytes)));
+                self.note(Event::Hello(at, i64::from(bytes)));
             }
-            PacketEvent::Handshake(false) => self.answered(at),
+            PacketEvent::HandshakeReceived(space, ranges) => {
+                self.answered(at);
+                self.shake(at, space, &ranges);
+            }
             PacketEvent::Sent(number, bytes, true) => self.leaves(at, number, bytes),
             PacketEvent::Sent(..) => {}
             PacketEvent::Acked(ranges) => {
@@ -115,6 +187,35 @@ impl Sender {
         }
     }
 
+    fn note(&mut self, event: Event) {
+        if !self.is_over && self.steps.len() < MOST_STEPS {
+            self.events.push((self.steps.len(), event));
+        }
+    }
+
+    /// Packets of the handshake are acknowledged.
+    fn shake(&mut self, at: i64, space: Space, ranges: &[(u64, u64)]) {
+        let is_acked = |each: &(Space, u64, i64, i64)| {
+            let mut ranges = ranges.iter();
+            each.0 == space && ranges.any(|(low, high)| (*low..=*high).contains(&each.1))
+        };
+        let acked = self.hello.iter().filter(|each| is_acked(each));
+        let bytes: i64 = acked.clone().map(|each| each.3).sum();
+        if let Some(left) = acked.map(|each| each.2).max() {
+            self.hello.retain(|each| !is_acked(each));
+            self.note(Event::Answered(at, left, bytes));
+        }
+    }
+
+    fn discard(&mut self, space: Space) {
+        let of_space = self.hello.iter().filter(|each| each.0 == space);
+        let bytes: i64 = of_space.map(|each| each.3).sum();
+        if bytes > 0 {
+            self.hello.retain(|each| each.0 != space);
+            self.note(Event::Discarded(bytes));
+        }
+    }
+
     /// The first answer of the peer after the first packet.
     fn answered(&mut self, at: i64) {
         if let (Some(since), None) = (self.handshake, self.handshake_rtt) {
@@ -132,6 +233,12 @@ impl Sender {
             return;
         }
         self.outstanding.insert(number, (at, size));
+        let packet = Packet {
+            number,
+            left: at,
+            bytes: size,
+        };
+        self.note(Event::Sent(at, packet));
         let end = self.next + size;
         self.steps.push(Step::Sent(at, self.next, end, EDGE));
         self.next = end;
@@ -140,10 +247,16 @@ impl Sender {
     /// Packets are acknowledged; numbers that are not outstanding were before.
     fn arrived(&mut self, at: i64, numbers: &[u64]) {
         let (mut acked, mut newest) = (0, None);
-        for number in numbers {
-            if let Some((left, size)) = self.outstanding.remove(number) {
-                acked += size;
+        let mut packets = Vec::new();
+        for &number in numbers {
+            if let Some((left, bytes)) = self.outstanding.remove(&number) {
+                acked += bytes;
                 newest = newest.max(Some(left));
+                packets.push(Packet {
+                    number,
+                    left,
+                    bytes,
+                });
             }
         }
         let Some(left) = newest else { return };
@@ -158,6 +271,10 @@ impl Sender {
         if self.is_over || self.steps.len() >= MOST_STEPS {
             return;
         }
+        // The handshake is over (RFC 9001, section 4.9.2).
+        self.discard(Space::Initial);
+        self.discard(Space::Handshake);
+        self.note(Event::Acked(at, packets));
         self.una += acked;
         self.steps.push(Step::Acked(at, self.una, EDGE, at));
     }
@@ -185,6 +302,10 @@ impl Sender {
                 Step::Acked(at, una, edge, _) => Step::Acked(since(at), una, edge, since(at)),
             };
             connection.steps = self.steps.iter().map(moved).collect();
+            let events = self.events.into_iter();
+            connection.events = events
+                .map(|(steps, event)| (steps, event.moved(&since)))
+                .collect();
         }
     }
 }

@@ -4,6 +4,7 @@
 use measure::Limit;
 use serde::Serialize;
 
+use crate::quic;
 use crate::series::{Point, Span, Step};
 
 /// Where the capture was made.
@@ -318,6 +319,10 @@ pub struct Connection {
     /// For [`crate::replay`]; not part of documents.
     #[serde(skip)]
     pub steps: Vec<Step>,
+    /// What a QUIC sender's congestion control is notified of, each with the number of steps before
+    /// it, where the steps are kept; not part of documents.
+    #[serde(skip)]
+    pub events: Vec<(usize, quic::Event)>,
     /// What the sender waited for, one by one, where the steps are kept; not part of documents.
     #[serde(skip)]
     pub waits: Vec<Wait>,

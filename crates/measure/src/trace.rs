@@ -57,6 +57,9 @@ pub struct QuicPacket {
     pub space: u32,
     /// Its bytes.
     pub bytes: u64,
+    /// Of a packet that is acknowledged: the ACK frame, counted from 0.
+    #[serde(default)]
+    pub frame: u64,
 }
 
 /// A sender's state after an ACK.

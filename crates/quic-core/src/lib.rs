@@ -26,9 +26,11 @@ extern crate alloc;
 
 mod capabilities;
 mod connection;
+mod factory;
 mod flight;
 
 pub use capabilities::{Capabilities, Pacing, Unsupported};
 pub use congestion::{Algorithm, CongestionKind, ExitReason, Pace, SlowStartExit, Window};
 pub use connection::{Core, Setup, initial_window};
 pub use flight::Packet;
+pub use units::Bytes;

@@ -23,10 +23,7 @@ use std::time;
 
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
-use quic_core::{
-    Algorithm, Capabilities, CongestionKind, Core, Pacing, Setup, SlowStartExit, Unsupported,
-    initial_window,
-};
+use quic_core::{Capabilities, CongestionKind, Core, Pacing, SlowStartExit};
 use units::{Bytes, Duration, Instant};
 
 /// What noq 1 offers.
@@ -39,67 +36,20 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     handshake: false,
 };
 
-/// An algorithm that each new path of a connection gets; see
-/// `TransportConfig::congestion_controller_factory`.
-#[derive(Clone, Debug)]
-pub struct Slowstart {
-    algorithm: Algorithm,
-    initial_window: Option<Bytes>,
-    seed: u64,
-}
+quic_core::factory!(
+    CAPABILITIES,
+    "noq",
+    "`TransportConfig::congestion_controller_factory`"
+);
 
 impl Slowstart {
-    /// The congestion control `algorithm`.
-    ///
-    /// # Errors
-    /// It needs what noq does not offer.
-    pub fn new(algorithm: Algorithm) -> Result<Self, Unsupported> {
-        CAPABILITIES.check(&algorithm)?;
-        Ok(Self {
-            algorithm,
-            initial_window: None,
-            seed: 0,
-        })
-    }
-
-    /// The congestion control of this name, such as `cubic+search` or `reno+hystart++`.
-    ///
-    /// # Errors
-    /// The name is unknown, or the algorithm needs what noq does not offer.
-    pub fn named(name: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let algorithm: Algorithm = name.parse().map_err(|error| format!("{error}"))?;
-        Ok(Self::new(algorithm)?)
-    }
-
-    /// Begins with a window of `bytes`, not with that of RFC 9002, section 7.2.
-    #[must_use]
-    pub fn initial_window(mut self, bytes: u64) -> Self {
-        self.initial_window = Some(Bytes::new(bytes));
-        self
-    }
-
-    /// The seed of the algorithm's random numbers, where it draws some.
-    #[must_use]
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
     /// The controller of a path whose datagrams carry `mtu` bytes, and that begins at `now`.
     #[must_use]
     pub fn controller(&self, now: time::Instant, mtu: u16) -> SlowstartController {
-        let datagram = Bytes::new(u64::from(mtu));
-        let initial_window = self.initial_window.unwrap_or(initial_window(datagram));
-        let setup = Setup {
-            algorithm: self.algorithm,
-            now: Instant::ZERO,
-            datagram,
-            initial_window,
-            seed: self.seed,
-        };
-        let core = Core::new(setup, &CAPABILITIES).expect("`new` has checked the algorithm");
+        let setup = self.setup(mtu);
+        let initial_window = setup.initial_window;
         SlowstartController {
-            core,
+            core: Self::core(setup),
             epoch: now,
             initial_window,
         }

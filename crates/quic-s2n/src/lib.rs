@@ -28,10 +28,7 @@ mod pacer;
 
 use core::time;
 
-use quic_core::{
-    Algorithm, Capabilities, CongestionKind, Core, ExitReason, Pacing, Packet, Setup, Unsupported,
-    initial_window,
-};
+use quic_core::{Capabilities, CongestionKind, Core, ExitReason, Pacing, Packet};
 use s2n_quic_core::event::builder::SlowStartExitCause;
 use s2n_quic_core::random::Generator;
 use s2n_quic_core::recovery::RttEstimator;
@@ -53,67 +50,21 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     handshake: true,
 };
 
-/// An algorithm that each new path of a connection gets; see `with_congestion_controller` of the
-/// builders of s2n-quic.
-#[derive(Clone, Debug)]
-pub struct Slowstart {
-    algorithm: Algorithm,
-    initial_window: Option<Bytes>,
-    seed: u64,
-}
+quic_core::factory!(
+    CAPABILITIES,
+    "s2n-quic",
+    "`with_congestion_controller` of the builders of s2n-quic"
+);
 
 impl Slowstart {
-    /// The congestion control `algorithm`.
-    ///
-    /// # Errors
-    /// It needs what s2n-quic does not offer.
-    pub fn new(algorithm: Algorithm) -> Result<Self, Unsupported> {
-        CAPABILITIES.check(&algorithm)?;
-        Ok(Self {
-            algorithm,
-            initial_window: None,
-            seed: 0,
-        })
-    }
-
-    /// The congestion control of this name, such as `cubic+search` or `reno+hystart++`.
-    ///
-    /// # Errors
-    /// The name is unknown, or the algorithm needs what s2n-quic does not offer.
-    pub fn named(name: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let algorithm: Algorithm = name.parse().map_err(|error| format!("{error}"))?;
-        Ok(Self::new(algorithm)?)
-    }
-
-    /// Begins with a window of `bytes`, not with that of RFC 9002, section 7.2.
-    #[must_use]
-    pub fn initial_window(mut self, bytes: u64) -> Self {
-        self.initial_window = Some(Bytes::new(bytes));
-        self
-    }
-
-    /// The seed of the algorithm's random numbers, where it draws some.
-    #[must_use]
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
     /// The controller of a path whose datagrams carry `mtu` bytes.
     #[must_use]
     pub fn controller(&self, mtu: u16) -> SlowstartController {
-        let datagram = Bytes::new(u64::from(mtu));
-        let setup = Setup {
-            algorithm: self.algorithm,
-            now: Instant::ZERO,
-            datagram,
-            initial_window: self.initial_window.unwrap_or(initial_window(datagram)),
-            seed: self.seed,
-        };
+        let setup = self.setup(mtu);
         SlowstartController {
-            core: Core::new(setup, &CAPABILITIES).expect("`new` has checked the algorithm"),
+            core: Self::core(setup),
             pacer: Pacer::default(),
-            datagram,
+            datagram: setup.datagram,
             epoch: None,
             in_flight: Bytes::ZERO,
             of_handshake: Bytes::ZERO,

@@ -25,6 +25,8 @@ pub struct Seen {
     pub persistent: u64,
     pub acked: u64,
     newest_sent: Option<Instant>,
+    /// ACK frames that have ended.
+    frames: u64,
     /// Bytes in order at the receiver, as the driver last saw them.
     pub delivered: u64,
     pub trace: Option<FlowTrace>,
@@ -80,6 +82,7 @@ impl Seen {
             number,
             space,
             bytes,
+            frame: 0,
         };
         self.outstanding.insert((now, number), packet);
         self.note(packet);
@@ -119,6 +122,7 @@ impl Seen {
             self.note(QuicPacket {
                 at_ns: now.as_nanos(),
                 event: QuicEvent::Acked,
+                frame: self.frames,
                 ..packet
             });
         }
@@ -128,6 +132,7 @@ impl Seen {
     /// The ACK frame ends; `before` is the window before it.
     pub fn on_batch_end(&mut self, now: Instant, before: u64, state: State) {
         let sent = self.newest_sent.take();
+        self.frames += 1;
         let rtt = sent.map(|sent| now.saturating_since(sent));
         self.on_sample(now, before, state, rtt);
     }

@@ -31,8 +31,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("measure", &["units"]),
     ("capture", &["units", "measure"]),
-    // What captures and logs show of a connection.
-    ("analysis", &["units", "measure", "congestion", "capture"]),
+    // What captures and logs show of a connection; a replay of QUIC is notified as in a stack.
+    (
+        "analysis",
+        &["units", "measure", "congestion", "capture", "quic"],
+    ),
     (
         "emulator",
         &["units", "network", "scenario", "measure", "capture"],

@@ -223,7 +223,8 @@ def judge(
             usable.append((connection, comparison, found, moments))
     if not usable:
         return Identification(numbers, (), 0.0, 0, why)
-    names = [each.algorithm for each in usable[0][2]]
+    every = [{each.algorithm for each in found} for _, _, found, _ in usable]
+    names = [each.algorithm for each in usable[0][2] if all(each.algorithm in one for one in every)]
     logs = np.zeros(len(names) + 1)
     alone = []
     for connection, _, found, moments in usable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -138,8 +139,10 @@ def judged(case: Case, connection: dict[str, Any], comparison: dict[str, Any]) -
     surprises, same = [], []
     if fitted:
         true, size = fitted.get(case.algorithm), comparison["segment_bytes"]
-        surprises = [fitted[name].surprise for name in names]
-        same = [true is not None and likelihood.is_same(true, fitted[name], size) for name in names]
+        # What the sender's stack cannot run is excluded.
+        surprises = [fitted[name].surprise if name in fitted else math.inf for name in names]
+        same = [true is not None and name in fitted
+                and likelihood.is_same(true, fitted[name], size) for name in names]  # fmt: skip
     wanted = case.flow_keys.partition("initial_window = ")[2]
     return Row(
         case, found, identify.start_up(case.algorithm), int(wanted or 10),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,6 +87,9 @@ A scenario file defines the path, the flows, and the number of runs:
   algorithm = "cubic+search"
   size = "20 MB"
 """
+
+# Flows of a scenario file.
+_FLOWS = re.compile(r"^\s*(\[\[\s*flow\s*\]\]|flow\s*=)", re.MULTILINE)
 
 StackChoices = Annotated[
     list[str] | None,
@@ -181,12 +186,23 @@ def compare_paths(
     remarks = []
     notes = [*plan.notes, *stacks.remarks(beside, pacing=pacing)]
     plan = replace(plan, notes=notes)
+    remarks += [
+        f"{each} has flows of its own, which compare leaves out: slowstart run {each} runs them."
+        for each in paths
+        if _has_flows(each)
+    ]
     if not algorithm:
         remarks.append("These are the default algorithms; choose others with -a.")
     if extras.missing():
         remarks.append(f"For a report with figures (-o DIR): {extras.INSTALL}")
     plan = replace(plan, remarks=remarks)
     _make(plan, how, options, look)
+
+
+def _has_flows(path: str) -> bool:
+    """Whether a path is a file with flows of its own."""
+    file = Path(path)
+    return file.is_file() and _FLOWS.search(file.read_text(encoding="utf-8")) is not None
 
 
 def _first(algorithms: list[str], baseline: str | None) -> list[str]:

@@ -224,11 +224,11 @@ def as_qlog(flows: Sequence[Series]) -> bytes:
 
 
 def _packets(packets: Sequence[_Row]) -> Iterator[dict[str, Any]]:
-    """Events of packets. Numbers of an ACK at one time are one frame."""
+    """Events of packets. Numbers that one frame acknowledges are one event."""
     last = max(each["space"] for each in packets)
     kinds = {0: "initial", last: "1RTT"}
-    for (at, what, space), group in itertools.groupby(
-        packets, key=lambda each: (each["at_ns"], each["event"], each["space"])
+    for (at, what, space, _), group in itertools.groupby(
+        packets, key=lambda each: (each["at_ns"], each["event"], each["space"], each["frame"])
     ):
         kind = kinds.get(space, "handshake")
         together = list(group)

@@ -380,6 +380,7 @@ impl Open {
             verdict,
             waits: sender.take_waits(),
             steps: sender.steps.unwrap_or_default(),
+            events: Vec::new(),
             series: sender.series.into_points(),
             retransmitted: sender.retransmitted.into_spans(),
             sacked: sender.selective.into_spans(),

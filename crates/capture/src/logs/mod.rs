@@ -14,7 +14,7 @@ use std::io::BufRead;
 
 use crate::{Ending, Kind, ReadError};
 
-pub use quic::PacketEvent;
+pub use quic::{PacketEvent, Space};
 
 /// The state of a sender at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -21,8 +21,19 @@ pub enum PacketEvent {
     Lost(u64),
     /// The bytes in flight, as the stack counts them.
     InFlight(u64),
-    /// A packet of a handshake left or arrived: true if it left.
-    Handshake(bool),
+    /// A packet of the handshake left: its packet number space, its number, and its bytes.
+    HandshakeSent(Space, u64, u32),
+    /// A packet of the handshake arrived: its packet number space, and the ranges of its ACK frames.
+    HandshakeReceived(Space, Vec<(u64, u64)>),
+}
+
+/// The packet number spaces of a handshake (RFC 9000, section 12.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// That of Initial packets.
+    Initial,
+    /// That of Handshake packets.
+    Handshake,
 }
 
 fn number(value: &Value) -> Option<u64> {
@@ -41,19 +52,17 @@ fn first(data: &Value, keys: &[[&str; 2]]) -> Option<u64> {
     })
 }
 
-/// Whether a packet belongs to the application's packet number space.
-fn is_of_application(data: &Value) -> bool {
+/// The packet number space of a packet of the handshake; `None` for that of the application.
+fn of_handshake(data: &Value) -> Option<Space> {
     let header = data.get("header");
     let kind = header.and_then(|header| header.get("packet_type"));
     match kind
         .or_else(|| data.get("packet_type"))
-        .and_then(Value::as_str)
+        .and_then(Value::as_str)?
     {
-        Some(kind) => matches!(
-            kind,
-            "1RTT" | "1rtt" | "one_rtt" | "onertt" | "0RTT" | "0rtt"
-        ),
-        None => true,
+        "1RTT" | "1rtt" | "one_rtt" | "onertt" | "0RTT" | "0rtt" => None,
+        "initial" | "Initial" => Some(Space::Initial),
+        _ => Some(Space::Handshake),
     }
 }
 
@@ -72,10 +81,6 @@ fn kind(frame: &Value) -> &str {
 const LEAST_ELICITING: u64 = 60;
 
 fn sent(data: &Value) -> Option<PacketEvent> {
-    if !is_of_application(data) {
-        return Some(PacketEvent::Handshake(true));
-    }
-    let number = first(data, &[["header", "packet_number"], ["", "packet_number"]])?;
     let bytes = first(
         data,
         &[
@@ -86,23 +91,31 @@ fn sent(data: &Value) -> Option<PacketEvent> {
         ],
     )
     .unwrap_or(0);
+    let size = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let number = first(data, &[["header", "packet_number"], ["", "packet_number"]]);
+    if let Some(space) = of_handshake(data) {
+        return Some(PacketEvent::HandshakeSent(space, number.unwrap_or(0), size));
+    }
+    let number = number?;
     let elicits = match frames(data) {
         Some(frames) => frames
             .iter()
             .any(|frame| !matches!(kind(frame), "ack" | "padding" | "connection_close" | "")),
         None => bytes >= LEAST_ELICITING,
     };
-    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-    Some(PacketEvent::Sent(number, bytes, elicits))
+    Some(PacketEvent::Sent(number, size, elicits))
 }
 
 /// The ranges of the ACK frames of a packet; `[a, b]` or `[a]` each.
 fn acked(data: &Value) -> Option<PacketEvent> {
-    if !is_of_application(data) {
-        return Some(PacketEvent::Handshake(false));
-    }
     let mut ranges = Vec::new();
-    for frame in frames(data)?.iter().filter(|frame| kind(frame) == "ack") {
+    let space = of_handshake(data);
+    let listed = match (frames(data), space) {
+        (Some(frames), _) => frames.as_slice(),
+        (None, Some(_)) => &[],
+        (None, None) => return None,
+    };
+    for frame in listed.iter().filter(|frame| kind(frame) == "ack") {
         let listed = frame.get("acked_ranges").and_then(Value::as_array);
         for range in listed.into_iter().flatten().take(MOST_RANGES) {
             let ends = range.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -114,7 +127,10 @@ fn acked(data: &Value) -> Option<PacketEvent> {
             ranges.push((low.min(high), low.max(high)));
         }
     }
-    (!ranges.is_empty()).then_some(PacketEvent::Acked(ranges))
+    match space {
+        Some(space) => Some(PacketEvent::HandshakeReceived(space, ranges)),
+        None => (!ranges.is_empty()).then_some(PacketEvent::Acked(ranges)),
+    }
 }
 
 /// The packets of an event called `name`, without its namespace.
@@ -127,7 +143,7 @@ pub fn of_event(name: &str, data: &Value) -> Option<PacketEvent> {
             let ranges = numbers.iter().filter_map(number).take(MOST_RANGES);
             Some(PacketEvent::Acked(ranges.map(|it| (it, it)).collect()))
         }
-        "packet_lost" if is_of_application(data) => {
+        "packet_lost" if of_handshake(data).is_none() => {
             let keys = [["header", "packet_number"], ["", "packet_number"]];
             first(data, &keys).map(PacketEvent::Lost)
         }
@@ -171,10 +187,19 @@ mod tests {
             read("packet_sent", pure),
             Some(PacketEvent::Sent(7, 0, false))
         );
-        let initial = r#"{"header":{"packet_type":"initial","packet_number":7}}"#;
+        let initial =
+            r#"{"header":{"packet_type":"initial","packet_number":7},"raw":{"length":1200}}"#;
         assert_eq!(
             read("packet_sent", initial),
-            Some(PacketEvent::Handshake(true))
+            Some(PacketEvent::HandshakeSent(Space::Initial, 7, 1200))
+        );
+        let answer = r#"{"header":{"packet_type":"handshake"},"frames":[{"frame_type":"ack","acked_ranges":[[0,1]]}]}"#;
+        assert_eq!(
+            read("packet_received", answer),
+            Some(PacketEvent::HandshakeReceived(
+                Space::Handshake,
+                vec![(0, 1)]
+            ))
         );
         assert_eq!(read("packet_lost", initial), None);
         assert_eq!(read("packet_sent", "[]"), None);
