@@ -310,7 +310,7 @@ mod tests {
                 discipline: Discipline::DropTail,
             },
             delay: Duration::ZERO,
-            ..LinkConfig::USUAL
+            ..LinkConfig::DEFAULT
         };
         let mut log = Log::new(Vec::new(), &config, "downlink", "x\ny", 5).unwrap();
         log.arrival(Instant::from_millis(1), 1500, None).unwrap();
@@ -367,7 +367,7 @@ mod tests {
                 discipline: Discipline::DropTail,
             },
             delay: Duration::ZERO,
-            ..LinkConfig::USUAL
+            ..LinkConfig::DEFAULT
         };
         assert_eq!(queue_name(&config), "infinite");
         config.queue.limit = QueueLimit::Bytes(units::Bytes::new(3000));

@@ -135,7 +135,7 @@ impl Plan {
         // Settings of a namespace are the same for all flows.
         let first = match scenario.flows.first().or_else(|| traffic_flows.next()) {
             Some(flow) => flow.settings,
-            None => FlowSettings::USUAL,
+            None => FlowSettings::DEFAULT,
         };
         let limit = scenario.duration.unwrap_or(scenario.time_limit);
         Ok(Self {
@@ -299,8 +299,8 @@ mod tests {
 
     #[test]
     fn each_declared_key_changes_the_plan() {
-        const USUAL: &str = "algorithm = 'cubic'\nsize = '1 MB'";
-        let usual = plan("", USUAL);
+        const DEFAULT: &str = "algorithm = 'cubic'\nsize = '1 MB'";
+        let usual = plan("", DEFAULT);
         let mut judged = 0;
         let of_flows = |name: &str| matches!(name, "scenario" | "flow" | "application");
         let tables = stacks::LINUX.tables.iter();
@@ -311,7 +311,7 @@ mod tests {
                     // Others are about what traffic there is.
                     ("scenario", "flow" | "traffic") => continue,
                     ("scenario", key) => {
-                        let changed = plan(&format!("{key} = '1 s'"), USUAL);
+                        let changed = plan(&format!("{key} = '1 s'"), DEFAULT);
                         assert_ne!(changed, usual, "{key}");
                         continue;
                     }
@@ -319,10 +319,10 @@ mod tests {
                     ("flow", "size") => "algorithm = 'cubic'\nsize = '2 MB'".to_owned(),
                     ("flow", "duration") => "algorithm = 'cubic'\nduration = '2 s'".to_owned(),
                     ("flow", "application") | ("application", "write" | "every") => {
-                        format!("{USUAL}\n{write}every = '10 ms' }}")
+                        format!("{DEFAULT}\n{write}every = '10 ms' }}")
                     }
                     ("application", "rate") => {
-                        format!("{USUAL}\napplication = {{ rate = '1 Mbit/s' }}")
+                        format!("{DEFAULT}\napplication = {{ rate = '1 Mbit/s' }}")
                     }
                     (_, key) => {
                         let value = match key {
@@ -334,7 +334,7 @@ mod tests {
                             "ack_policy" => "'every-segment'",
                             _ => panic!("give a value of `{key}`, which the kernel declares"),
                         };
-                        format!("{USUAL}\n{key} = {value}")
+                        format!("{DEFAULT}\n{key} = {value}")
                     }
                 };
                 assert_ne!(plan("", &flow), usual, "{table}: {}", held.key);

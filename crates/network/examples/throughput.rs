@@ -37,7 +37,7 @@ fn link(service: Service, limit: QueueLimit) -> LinkConfig {
             discipline: Discipline::DropTail,
         },
         delay: Duration::from_millis(50),
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }
 
@@ -131,7 +131,7 @@ fn main() {
             "HSDPA, 2 Mbit/s",
             CellularConfig::Hsdpa(HsdpaConfig {
                 discard: 0.0,
-                ..HsdpaConfig::USUAL
+                ..HsdpaConfig::DEFAULT
             }),
         ),
     ] {

@@ -31,7 +31,7 @@ described! {
         /// (14 for Ethernet as `netem` counts).
         overhead: u32 = 0 => Key::of(Kind::Integer(0, u32::MAX as u64)).derived();
         /// The queue in front of the server.
-        queue: QueueConfig = QueueConfig::USUAL => Key::of(Kind::Model).derived();
+        queue: QueueConfig = QueueConfig::DEFAULT => Key::of(Kind::Model).derived();
         /// Losses of the medium, before the queue: a fraction of the packets, or a table with two
         /// states.
         loss: LossConfig = LossConfig::None =>
@@ -311,7 +311,7 @@ pub struct QueueConfig {
 
 impl QueueConfig {
     /// A queue without limit.
-    pub const USUAL: Self = Self {
+    pub const DEFAULT: Self = Self {
         limit: QueueLimit::Unlimited,
         discipline: Discipline::DropTail,
     };
@@ -367,7 +367,7 @@ impl Field for LossConfig {
 
     /// The two states at their defaults: a table replaces what was there.
     fn inner_mut(&mut self) -> Option<&mut dyn Described> {
-        *self = Self::GilbertElliott(GilbertElliott::USUAL);
+        *self = Self::GilbertElliott(GilbertElliott::DEFAULT);
         match self {
             Self::GilbertElliott(config) => Some(config),
             Self::None | Self::Bernoulli(_) => None,

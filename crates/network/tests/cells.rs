@@ -380,7 +380,7 @@ fn after_years_of_idle_time() {
         CellularConfig::Reduced(ReducedConfig::around(Rate::from_bits_per_sec(40 * MBIT))),
         CellularConfig::Hsdpa(HsdpaConfig {
             rrc: Some(RrcConfig::UMTS),
-            ..HsdpaConfig::USUAL
+            ..HsdpaConfig::DEFAULT
         }),
         CellularConfig::Cell(CellConfig {
             rrc: Some(RrcConfig::LTE),
@@ -635,7 +635,7 @@ fn a_period_of_5g_carries_three_and_a_half_slots() {
 /// The delay that `rtt` includes is the mean delay of packets on an idle link.
 #[test]
 fn idle_delays_are_what_idle_packets_meet() {
-    let mut hsdpa = HsdpaConfig::USUAL;
+    let mut hsdpa = HsdpaConfig::DEFAULT;
     hsdpa.fading.spread = 0.0;
     hsdpa.fading.outages = None;
     hsdpa.discard = 0.0;

@@ -26,11 +26,11 @@ fn steady(mbit: f64) -> HsdpaConfig {
             mean: Rate::from_bits_per_sec((mbit * MBIT as f64) as u64),
             spread: 0.0,
             outages: None,
-            ..HsdpaConfig::USUAL.fading
+            ..HsdpaConfig::DEFAULT.fading
         },
-        blocks: flawless(HsdpaConfig::USUAL.blocks),
+        blocks: flawless(HsdpaConfig::DEFAULT.blocks),
         discard: 0.0,
-        ..HsdpaConfig::USUAL
+        ..HsdpaConfig::DEFAULT
     }
 }
 
@@ -144,7 +144,7 @@ fn gaps_are_as_in_the_recorded_drive() {
     // A source that retries as long as a packet is refused would never see the end of a discard.
     let mut config = HsdpaConfig {
         discard: 0.0,
-        ..HsdpaConfig::USUAL
+        ..HsdpaConfig::DEFAULT
     };
     config.fading.mean = Rate::from_bits_per_sec(2_020_000);
     if let Some(outages) = &mut config.fading.outages {
@@ -202,7 +202,7 @@ fn failed_blocks_arrive_later() {
         }
     };
     let down = HsdpaConfig {
-        blocks: HsdpaConfig::USUAL.blocks,
+        blocks: HsdpaConfig::DEFAULT.blocks,
         ..steady(2.0)
     };
     let steps = [
@@ -226,7 +226,7 @@ fn failed_blocks_arrive_later() {
 fn discards_are_drawn_by_time() {
     let discarded = |offset_us: u64| -> Vec<u64> {
         let config = HsdpaConfig {
-            discard: HsdpaConfig::USUAL.discard,
+            discard: HsdpaConfig::DEFAULT.discard,
             ..steady(2.0)
         };
         let mut link = link(CellularConfig::Hsdpa(config), QueueLimit::Unlimited, 9);

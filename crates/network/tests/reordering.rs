@@ -174,7 +174,7 @@ fn a_link_that_cannot_reorder_says_so() {
     config.delay = Duration::from_millis(11);
     assert_eq!(config.cannot_reorder(), None);
     config.service = fixed(MBIT);
-    config.queue.discipline = Discipline::CoDel(CoDelConfig::USUAL);
+    config.queue.discipline = Discipline::CoDel(CoDelConfig::DEFAULT);
     assert!(
         config
             .cannot_reorder()

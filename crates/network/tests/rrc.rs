@@ -43,7 +43,7 @@ fn umts(rrc: Option<RrcConfig>) -> [LinkConfig; 2] {
     let mut hsdpa = HsdpaConfig {
         discard: 0.0,
         rrc,
-        ..HsdpaConfig::USUAL
+        ..HsdpaConfig::DEFAULT
     };
     hsdpa.fading.spread = 0.0;
     hsdpa.fading.outages = None;

@@ -19,7 +19,7 @@ fn link(config: TokenBucketConfig) -> Link<u32> {
             discipline: Discipline::DropTail,
         },
         delay: Duration::ZERO,
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     };
     Link::new(&config, Streams::new(1).stream("path.forward"))
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde::ser::SerializeMap;
-use tables::{Described, Field, Given, Key, Kind, Usual, Value, Variant};
+use tables::{DefaultValue, Described, Field, Given, Key, Kind, Value, Variant};
 
 use crate::document::{Item, Table};
 use crate::error::Error;
@@ -25,9 +25,9 @@ pub(crate) fn fill_only(
         if key.is_derived || !takes(key.name) {
             continue;
         }
-        let item = match (table.get(key.name), key.usual) {
+        let item = match (table.get(key.name), key.default) {
             (Some(item), _) => item,
-            (None, Usual::Needed(_)) => return Err(table.missing(key.name)),
+            (None, DefaultValue::Needed(_)) => return Err(table.missing(key.name)),
             (None, _) => continue,
         };
         match key.kind {
@@ -153,9 +153,9 @@ pub(crate) fn write<M: SerializeMap>(
 ) -> Result<(), M::Error> {
     for (place, key) in config.table().keys.iter().enumerate() {
         let value = config.value(place);
-        let is_usual = match (key.kind, key.usual) {
+        let is_usual = match (key.kind, key.default) {
             (Kind::Table(_), _) => config.inner(place).is_none(),
-            (_, Usual::Value(usual)) => usual() == value,
+            (_, DefaultValue::Value(usual)) => usual() == value,
             _ => false,
         };
         if key.only_if_said && is_usual {

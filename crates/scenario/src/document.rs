@@ -1,6 +1,6 @@
 //! Typed access to a TOML document, with the place of each value.
 
-use tables::{Field, Kind, Table as Known, Usual, Value, Variant, Wrong};
+use tables::{DefaultValue, Field, Kind, Table as Known, Value, Variant, Wrong};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -93,9 +93,11 @@ impl<'a> Table<'a> {
             document: self.document,
             key: known.name,
             kind: known.kind,
-            example: match known.usual {
-                Usual::Needed(text) | Usual::Sometimes(text, _) | Usual::Is(text) => text,
-                Usual::Value(_) | Usual::Words(_) => "",
+            example: match known.default {
+                DefaultValue::Needed(text)
+                | DefaultValue::Sometimes(text, _)
+                | DefaultValue::Is(text) => text,
+                DefaultValue::Value(_) | DefaultValue::Words(_) => "",
             },
             at: place.span().start,
             value,
@@ -146,12 +148,14 @@ impl<'a> Table<'a> {
     /// The error about a missing key.
     pub(crate) fn missing(&self, key: &str) -> Error {
         let known = self.known.key(key);
-        let example = known.map_or_else(String::new, |known| match (known.kind, known.usual) {
+        let example = known.map_or_else(String::new, |known| match (known.kind, known.default) {
             (
                 Kind::Table(_) | Kind::Integer(..) | Kind::Number(..) | Kind::Switch,
-                Usual::Needed(text) | Usual::Sometimes(text, _),
+                DefaultValue::Needed(text) | DefaultValue::Sometimes(text, _),
             ) => text.to_owned(),
-            (_, Usual::Needed(text) | Usual::Sometimes(text, _)) => format!("\"{text}\""),
+            (_, DefaultValue::Needed(text) | DefaultValue::Sometimes(text, _)) => {
+                format!("\"{text}\"")
+            }
             (kind, _) => format!("\"{}\"", kind.example()),
         });
         self.refuse(format!(

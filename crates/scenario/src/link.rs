@@ -79,7 +79,7 @@ impl Default for LinkSpec {
             aqm: None,
             ecn: None,
             overhead: None,
-            config: LinkConfig::USUAL,
+            config: LinkConfig::DEFAULT,
         }
     }
 }
@@ -223,7 +223,7 @@ fn service(item: &Item<'_>) -> Result<Service, Error> {
         return Ok(Service::Access(Arc::new(model?)));
     }
     if let Some(table) = item.as_table(VaryingConfig::TABLE) {
-        let mut config = VaryingConfig::USUAL;
+        let mut config = VaryingConfig::DEFAULT;
         described::read(&table?, &mut config)?;
         return Ok(Service::Varying(config));
     }
@@ -276,7 +276,7 @@ fn trace(item: &Item<'_>, folder: &Path) -> Result<Service, Error> {
 
 /// `jitter`: a time (uniform up to it), or a table.
 fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
-    let mut keys = JitterKeys::USUAL;
+    let mut keys = JitterKeys::DEFAULT;
     match item.as_table(JitterKeys::TABLE) {
         None => Field::of(item.value()?).map_or((), |amount| keys.amount = amount),
         Some(table) => {
@@ -307,7 +307,7 @@ pub(crate) fn take_rrc(links: [&mut LinkSpec; 2], table: &Table<'_>) -> Result<b
 pub(crate) fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
     match (forward.wifi(), reverse) {
         (Some(wifi), Some(reverse)) => match reverse.wifi() {
-            Some(said) if said == wifi || *said == WifiConfig::USUAL => Ok(forward.clone()),
+            Some(said) if said == wifi || *said == WifiConfig::DEFAULT => Ok(forward.clone()),
             Some(_) => Err(
                 "describes its Wi-Fi network in both directions, which share one medium: write \
                  reverse.rate = { model = \"wifi\" }, or leave it out"

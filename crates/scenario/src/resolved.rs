@@ -256,7 +256,7 @@ impl Serialize for Others<'_> {
 fn is_shown(flow: &Flow, key: &str) -> bool {
     let keys = FlowSettings::TABLE.keys;
     let value = |settings, place| Described::value(settings, place);
-    let differs = |place| value(&flow.settings, place) != value(&FlowSettings::USUAL, place);
+    let differs = |place| value(&flow.settings, place) != value(&FlowSettings::DEFAULT, place);
     matches!(key, "initial_window" | "pacing" | "ecn")
         || keys
             .iter()

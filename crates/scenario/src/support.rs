@@ -5,7 +5,7 @@
 //! not compile before it is a key here.
 
 use network::router::RouterSupport;
-use tables::{Described, Key, Kind, Stack, Table, Usual, Value};
+use tables::{DefaultValue, Described, Key, Kind, Stack, Table, Value};
 use units::Instant;
 use workload::KnownTraffic;
 
@@ -184,9 +184,9 @@ impl Found {
     fn described(&mut self, table: &Table, config: &dyn Described) {
         for (place, key) in config.table().keys.iter().enumerate() {
             let value = config.value(place);
-            let differs = match (key.kind, key.usual) {
+            let differs = match (key.kind, key.default) {
                 (Kind::Table(_), _) => config.inner(place).is_some(),
-                (_, Usual::Value(usual)) => usual() != value,
+                (_, DefaultValue::Value(usual)) => usual() != value,
                 _ => value != Value::Nothing,
             };
             let word = match (key.kind, value) {

@@ -170,7 +170,7 @@ fn receivers_that_misbehave() {
         Some(Misbehavior {
             divide: 3,
             optimistic: Some(Rate::from_bits_per_sec(20_000_000)),
-            ..Misbehavior::USUAL
+            ..Misbehavior::DEFAULT
         })
     );
     let shown = serde_json::to_value(&scenario).unwrap();

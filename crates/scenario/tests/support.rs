@@ -9,7 +9,7 @@ use std::path::Path;
 
 use scenario::stacks::{LINUX, SIMULATED, STACKS};
 use scenario::{FlowSettings, KnownTraffic, Scenario, known_tables, refusal, supports, uses};
-use tables::{Key, Kind, Table, Usual, Value};
+use tables::{DefaultValue, Key, Kind, Table, Value};
 
 const PATH: &str = "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\n";
 const FLOW: &str = "[[flow]]\nalgorithm = 'cubic'\n";
@@ -66,11 +66,11 @@ fn special(table: &str, key: &str) -> Option<String> {
 
 /// A value of a kind that is not the default, as TOML.
 fn other_value(key: &Key) -> Option<String> {
-    let usual = match key.usual {
-        Usual::Value(usual) => usual(),
+    let usual = match key.default {
+        DefaultValue::Value(usual) => usual(),
         _ => Value::Nothing,
     };
-    let is_on = usual == Value::Switch(true) || matches!(key.usual, Usual::Is("true"));
+    let is_on = usual == Value::Switch(true) || matches!(key.default, DefaultValue::Is("true"));
     Some(match key.kind {
         Kind::Switch => (!is_on).to_string(),
         Kind::Integer(least, most) => {
@@ -87,7 +87,7 @@ fn other_value(key: &Key) -> Option<String> {
                 Value::Switch(on) => usize::from(on),
                 _ => words
                     .iter()
-                    .position(|word| matches!(key.usual, Usual::Is(is) if is == *word))?,
+                    .position(|word| matches!(key.default, DefaultValue::Is(is) if is == *word))?,
             };
             format!("'{}'", words[(at + 1) % words.len()])
         }

@@ -204,7 +204,7 @@ fn config(name: &str, delay_ms: u64) -> LinkConfig {
             discipline: Discipline::DropTail,
         },
         delay: Duration::from_millis(delay_ms),
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }
 
@@ -571,7 +571,7 @@ fn a_node_or_an_end_of_the_path_may_be_a_proxy() {
     let mut attacked = flow.clone();
     attacked.settings.misbehavior = Some(Misbehavior {
         divide: 10,
-        ..Misbehavior::USUAL
+        ..Misbehavior::DEFAULT
     });
     assert_eq!(attacked.leg(None, Some(at_right)).misbehavior, None);
     assert_eq!(attacked.leg(Some(at_right), Some(at_r2)).misbehavior, None);

@@ -163,8 +163,8 @@ const fn union<const N: usize>(lists: &[&[&[Key]]]) -> ([Key; N], usize) {
         } else {
             let key = lists[list][group][place];
             if !is_one_of(key.name, &names) {
-                keys[count] = match key.usual {
-                    Usual::Needed(example) => {
+                keys[count] = match key.default {
+                    DefaultValue::Needed(example) => {
                         key.sometimes(example, "needed by the kinds that have it")
                     }
                     _ => key,
@@ -203,7 +203,7 @@ pub struct Key {
     /// Its type and range.
     pub kind: Kind,
     /// Its value if the file does not give it.
-    pub usual: Usual,
+    pub default: DefaultValue,
     /// What it means, in one sentence.
     pub doc: &'static str,
     /// Its name in the resolved form; if empty, `name` with the suffix of the kind.
@@ -218,7 +218,7 @@ pub struct Key {
 
 /// The value of a key that the file does not give.
 #[derive(Clone, Copy, Debug)]
-pub enum Usual {
+pub enum DefaultValue {
     /// The file has to give it; an example.
     Needed(&'static str),
     /// Some files have to give it: an example, and which files.
@@ -382,11 +382,16 @@ impl Kind {
 impl Key {
     /// A key of a table that is read by hand.
     #[must_use]
-    pub const fn new(name: &'static str, kind: Kind, usual: Usual, doc: &'static str) -> Self {
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        default: DefaultValue,
+        doc: &'static str,
+    ) -> Self {
         Self {
             name,
             kind,
-            usual,
+            default,
             doc,
             resolved: "",
             only_if_said: false,
@@ -398,7 +403,7 @@ impl Key {
     /// A key of [`described!`](crate::described), which supplies the rest.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
-        Self::new("", kind, Usual::Words(""), "")
+        Self::new("", kind, DefaultValue::Words(""), "")
     }
 
     /// Sets a name that differs from the field's.
@@ -417,7 +422,7 @@ impl Key {
     #[must_use]
     pub const fn needed(self, example: &'static str) -> Self {
         Self {
-            usual: Usual::Needed(example),
+            default: DefaultValue::Needed(example),
             ..self
         }
     }
@@ -426,7 +431,7 @@ impl Key {
     #[must_use]
     pub const fn sometimes(self, example: &'static str, which: &'static str) -> Self {
         Self {
-            usual: Usual::Sometimes(example, which),
+            default: DefaultValue::Sometimes(example, which),
             ..self
         }
     }
@@ -435,7 +440,7 @@ impl Key {
     #[must_use]
     pub const fn usually(self, words: &'static str) -> Self {
         Self {
-            usual: Usual::Words(words),
+            default: DefaultValue::Words(words),
             ..self
         }
     }
@@ -474,7 +479,7 @@ impl Key {
     pub const fn complete(
         self,
         field: &'static str,
-        usual: fn() -> Value,
+        default: fn() -> Value,
         doc: &'static str,
     ) -> Self {
         Self {
@@ -483,8 +488,8 @@ impl Key {
             } else {
                 self.name
             },
-            usual: match self.usual {
-                Usual::Words(text) if text.is_empty() => Usual::Value(usual),
+            default: match self.default {
+                DefaultValue::Words(text) if text.is_empty() => DefaultValue::Value(default),
                 said => said,
             },
             doc,

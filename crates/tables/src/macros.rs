@@ -55,7 +55,7 @@ macro_rules! words {
 /// }
 ///
 /// let gentle = Manner::of(Value::Word(1)).expect("a kind");
-/// assert_eq!(gentle, Manner::Gentle(Gentle::USUAL));
+/// assert_eq!(gentle, Manner::Gentle(Gentle::DEFAULT));
 /// assert_eq!(gentle.inner().expect("settings").value(0), Value::Integer(3));
 /// assert_eq!(Manner::KINDS[1].table.keys[0].name, "degree");
 /// ```
@@ -96,7 +96,7 @@ macro_rules! choice {
             }
 
             fn of(value: $crate::Value) -> Option<Self> {
-                let usual = [ $( Self::$variant $((<$config>::USUAL))? ),+ ];
+                let usual = [ $( Self::$variant $((<$config>::DEFAULT))? ),+ ];
                 let place = match value {
                     $crate::Value::Word(word) => word,
                     $crate::Value::Nothing => 0,
@@ -161,7 +161,7 @@ macro_rules! variant_table {
 /// impl Rules for Shaper {}
 ///
 /// assert_eq!(Shaper::TABLE.keys[1].doc.trim(), "How long a burst may be.");
-/// assert_eq!(Shaper::USUAL.value(1), Value::Time(Duration::from_millis(5)));
+/// assert_eq!(Shaper::DEFAULT.value(1), Value::Time(Duration::from_millis(5)));
 /// ```
 #[macro_export]
 macro_rules! described {
@@ -179,7 +179,7 @@ macro_rules! described {
 
         impl $name {
             /// Each key at its default; those that a file has to say are none yet.
-            pub const USUAL: Self = Self { $( $field: $usual, )* };
+            pub const DEFAULT: Self = Self { $( $field: $usual, )* };
 
             /// The keys of its table.
             pub const TABLE: &'static $crate::Table = &$crate::Table {
@@ -188,7 +188,7 @@ macro_rules! described {
                 summary: $summary,
                 keys: &[ $( $key.complete(
                     stringify!($field),
-                    || <$type as $crate::Field>::value(&$name::USUAL.$field),
+                    || <$type as $crate::Field>::value(&$name::DEFAULT.$field),
                     concat!($($doc),+),
                 ), )* ],
             };
@@ -235,7 +235,7 @@ macro_rules! described {
             }
 
             fn of(_: $crate::Value) -> Option<Self> {
-                Some(Self::USUAL)
+                Some(Self::DEFAULT)
             }
 
             fn inner(&self) -> Option<&dyn $crate::Described> {

@@ -31,8 +31,8 @@ fn processor() -> f64 {
 fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     let streams = Streams::new(1);
     let mut dcf = Dcf::new(
-        &DcfConfig::USUAL,
-        &RadioConfig::USUAL,
+        &DcfConfig::DEFAULT,
+        &RadioConfig::DEFAULT,
         mobility,
         None,
         &streams,
@@ -108,7 +108,7 @@ fn main() {
             &to,
             span,
         );
-        let config = RandomWaypointConfig::USUAL;
+        let config = RandomWaypointConfig::DEFAULT;
         let moving = Mobility::random_waypoint(area, count, &config, &Streams::new(1));
         measure(&format!("{count} moving"), moving, &to, span);
     }

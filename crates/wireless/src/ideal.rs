@@ -173,7 +173,7 @@ mod tests {
         let config = IdealConfig {
             nodes: 3,
             queue: 2.0,
-            ..IdealConfig::USUAL
+            ..IdealConfig::DEFAULT
         };
         let mut cloud = Ideal::new(&config);
         for _ in 0..4 {

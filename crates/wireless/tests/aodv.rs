@@ -60,7 +60,7 @@ fn a_route_is_found_in_every_connected_graph() {
             continue;
         }
         let shortest = links.hops(node(39))[0].unwrap_or(0);
-        let mut net = net(AodvConfig::USUAL, links, seed);
+        let mut net = net(AodvConfig::DEFAULT, links, seed);
         let handle = net.offer(node(0), node(39));
         net.run(at(3.0), |_| ());
         assert!(net.is_delivered(handle), "seed {seed}");
@@ -93,7 +93,7 @@ fn the_ring_expands() {
         (30, &[5, 7, 30]),
         (31, &[5, 7, 30, 30, 30, 30]),
     ] {
-        let mut net = net(AodvConfig::USUAL, chain(hops + 1), 1);
+        let mut net = net(AodvConfig::DEFAULT, chain(hops + 1), 1);
         let handle = net.offer(node(0), node(hops as u32));
         net.run(at(40.0), |_| ());
         let limits: Vec<_> = requests(&net, node(0))
@@ -111,7 +111,7 @@ fn the_ring_expands() {
 
 #[test]
 fn a_search_without_an_answer_ends() {
-    let mut net = net(AodvConfig::USUAL, chain(1), 1);
+    let mut net = net(AodvConfig::DEFAULT, chain(1), 1);
     // The destination is no node of the chain.
     let handle = net.offer(node(0), node(7));
     net.run(at(60.0), |_| ());
@@ -136,7 +136,7 @@ fn messages_have_the_sizes_of_the_standard() {
     let mut net = net(
         AodvConfig {
             local_repair: false,
-            ..AodvConfig::USUAL
+            ..AodvConfig::DEFAULT
         },
         chain(4),
         1,
@@ -170,7 +170,7 @@ fn messages_have_the_sizes_of_the_standard() {
 fn a_broken_link_is_reported_to_the_origin() {
     let config = AodvConfig {
         local_repair: false,
-        ..AodvConfig::USUAL
+        ..AodvConfig::DEFAULT
     };
     let mut net = net(config, chain(6), 2);
     let first = net.offer(node(0), node(5));
@@ -223,7 +223,7 @@ fn bypass(with_third: bool) -> Topology {
 
 #[test]
 fn a_route_near_its_destination_is_repaired_on_the_spot() {
-    let mut net = net(AodvConfig::USUAL, bypass(true), 3);
+    let mut net = net(AodvConfig::DEFAULT, bypass(true), 3);
     // The route over node 3 is shorter, and its request arrives first.
     let first = net.offer(node(0), node(4));
     net.run(at(2.0), |_| ());
@@ -245,7 +245,7 @@ fn a_route_near_its_destination_is_repaired_on_the_spot() {
 
 #[test]
 fn a_repair_that_fails_is_reported() {
-    let mut net = net(AodvConfig::USUAL, chain(5), 4);
+    let mut net = net(AodvConfig::DEFAULT, chain(5), 4);
     let first = net.offer(node(0), node(4));
     net.run(at(2.0), |_| ());
     assert!(net.is_delivered(first));
@@ -271,7 +271,7 @@ fn a_repair_that_fails_is_reported() {
 fn the_buffer_holds_64_packets_for_30_seconds() {
     let config = AodvConfig {
         retries: 100,
-        ..AodvConfig::USUAL
+        ..AodvConfig::DEFAULT
     };
     let mut net = net(config, chain(1), 5);
     for place in 0..70_u32 {
@@ -293,7 +293,7 @@ fn the_buffer_holds_64_packets_for_30_seconds() {
 
 #[test]
 fn at_most_ten_requests_leave_in_a_second() {
-    let mut net = net(AodvConfig::USUAL, chain(1), 6);
+    let mut net = net(AodvConfig::DEFAULT, chain(1), 6);
     for to in 1..40 {
         net.offer(node(0), node(to));
     }
@@ -308,7 +308,7 @@ fn at_most_ten_requests_leave_in_a_second() {
 
 /// One node, number 9, whose neighbours are played by the test.
 fn alone() -> Aodv {
-    Aodv::new(node(9), AodvConfig::USUAL, &Streams::new(1))
+    Aodv::new(node(9), AodvConfig::DEFAULT, &Streams::new(1))
 }
 
 const fn request(to: u32, to_sequence: Option<u32>, id: u32) -> AodvMessage {
@@ -423,7 +423,7 @@ fn the_destination_answers_with_a_number_as_new_as_the_request_demands() {
 
 #[test]
 fn an_unused_route_ends_after_ten_seconds() {
-    let mut net = net(AodvConfig::USUAL, chain(4), 7);
+    let mut net = net(AodvConfig::DEFAULT, chain(4), 7);
     net.offer(node(0), node(3));
     net.run(at(1.0), |_| ());
     // Used every 8 s, it lives on.
@@ -443,7 +443,7 @@ fn announcements_find_a_broken_link_without_traffic() {
     let config = AodvConfig {
         hello: true,
         active_route: Duration::from_secs(60),
-        ..AodvConfig::USUAL
+        ..AodvConfig::DEFAULT
     };
     let mut net = net(config, chain(3), 8);
     net.offer(node(0), node(2));
@@ -477,13 +477,13 @@ proptest! {
         let moves = RandomWaypointConfig {
             min_speed: speed,
             max_speed: speed,
-            ..RandomWaypointConfig::USUAL
+            ..RandomWaypointConfig::DEFAULT
         };
         let mut mobility = Mobility::random_waypoint(Area::square(500.0), count, &moves, &streams);
         let config = AodvConfig {
             local_repair,
             hello,
-            ..AodvConfig::USUAL
+            ..AodvConfig::DEFAULT
         };
         let links = Topology::new(&mobility.positions(Instant::ZERO), range);
         let mut net = net(config, links, seed);

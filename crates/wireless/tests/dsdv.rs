@@ -43,7 +43,7 @@ fn updates_of_forty_nodes_have_their_size_period_and_airtime() {
     let positions = Area::square(500.0).uniform(40, &Streams::new(1));
     let config = DsdvConfig {
         triggered: false,
-        ..DsdvConfig::USUAL
+        ..DsdvConfig::DEFAULT
     };
     let mut several = net(config, connected(1), 1);
     several.run(at(1000.0), |_| ());
@@ -113,7 +113,7 @@ fn convergence(config: DsdvConfig, hops: usize, seed: u64) -> f64 {
 fn a_chain_converges_hop_by_hop() {
     let timed = DsdvConfig {
         triggered: false,
-        ..DsdvConfig::USUAL
+        ..DsdvConfig::DEFAULT
     };
     for hops in [2, 4, 8, 16] {
         let mean = |config| {
@@ -122,7 +122,7 @@ fn a_chain_converges_hop_by_hop() {
                 .sum::<f64>()
                 / 50.0
         };
-        let (periodic, triggered) = (mean(timed), mean(DsdvConfig::USUAL));
+        let (periodic, triggered) = (mean(timed), mean(DsdvConfig::DEFAULT));
         println!(
             "{hops} hops: {periodic:.1} s by periodic updates, {triggered:.2} s with triggers"
         );
@@ -142,7 +142,7 @@ fn a_chain_converges_hop_by_hop() {
 fn a_static_network_has_no_broken_route_and_short_ones() {
     let links = connected(2);
     let hops: Vec<_> = (0..40).map(|to| links.hops(node(to))).collect();
-    let mut net = net(DsdvConfig::USUAL, links, 2);
+    let mut net = net(DsdvConfig::DEFAULT, links, 2);
     net.run(at(50.0), |_| ());
     let (mut excess, mut shortest, mut pairs) = (0, 0, 0);
     for second in 50..250 {
@@ -171,7 +171,7 @@ fn a_static_network_has_no_broken_route_and_short_ones() {
 
 #[test]
 fn packets_of_a_chain_arrive_after_convergence() {
-    let mut net = net(DsdvConfig::USUAL, chain(6), 3);
+    let mut net = net(DsdvConfig::DEFAULT, chain(6), 3);
     // Before any update: five packets wait, and the oldest two give way.
     for _ in 0..7 {
         net.offer(node(0), node(5));
@@ -258,7 +258,7 @@ fn table(alone: &mut Alone, seconds: f64, sequence: u32) {
 
 #[test]
 fn a_new_destination_is_advertised_at_once_and_a_changed_metric_after_settling() {
-    let mut alone = Alone::new(DsdvConfig::USUAL);
+    let mut alone = Alone::new(DsdvConfig::DEFAULT);
     table(&mut alone, 2.5, 10);
     let updates = alone.until(4.0);
     let (time, routes) = &updates[updates.len() - 1];
@@ -320,7 +320,7 @@ fn the_settling_time_is_a_moving_average() {
     let mut alone = Alone::new(DsdvConfig {
         period: Duration::from_secs(3600),
         allowed_losses: 1000,
-        ..DsdvConfig::USUAL
+        ..DsdvConfig::DEFAULT
     });
     table(&mut alone, 2.5, 10);
     alone.until(9.0);
@@ -347,7 +347,7 @@ fn the_settling_time_is_a_moving_average() {
 
 #[test]
 fn a_broken_link_is_advertised_at_once_with_an_odd_number() {
-    let mut alone = Alone::new(DsdvConfig::USUAL);
+    let mut alone = Alone::new(DsdvConfig::DEFAULT);
     table(&mut alone, 2.5, 10);
     alone.hear(3.0, 2, &[heard(2, 0, 4), heard(30, 1, 6)]);
     alone.until(8.0);
@@ -376,7 +376,7 @@ fn a_broken_link_is_advertised_at_once_with_an_odd_number() {
 
 #[test]
 fn a_silent_neighbour_is_lost_after_three_periods() {
-    let mut alone = Alone::new(DsdvConfig::USUAL);
+    let mut alone = Alone::new(DsdvConfig::DEFAULT);
     table(&mut alone, 2.5, 10);
     alone.hear(20.0, 2, &[heard(2, 0, 4), heard(30, 1, 6)]);
     alone.hear(30.0, 2, &[]);
@@ -396,7 +396,7 @@ fn a_silent_neighbour_is_lost_after_three_periods() {
 
 #[test]
 fn triggered_updates_keep_a_second_between_them() {
-    let mut alone = Alone::new(DsdvConfig::USUAL);
+    let mut alone = Alone::new(DsdvConfig::DEFAULT);
     table(&mut alone, 2.5, 10);
     alone.until(9.0);
     let mut updates = Vec::new();
@@ -414,7 +414,7 @@ fn triggered_updates_keep_a_second_between_them() {
 
 #[test]
 fn a_wrong_report_of_a_broken_route_is_corrected_at_once() {
-    let mut alone = Alone::new(DsdvConfig::USUAL);
+    let mut alone = Alone::new(DsdvConfig::DEFAULT);
     table(&mut alone, 2.5, 10);
     alone.until(9.0);
     // A good route with a newer number than the broken one: repeated.
@@ -471,10 +471,10 @@ fn a_chain_with_a_bypass_repairs_itself() {
     };
     // The broken route passes all nodes. Nodes 6, 5 and 4 then wait for twice their settling time
     // each, 6 s (7/8)^k after five to nine numbers, and a second or so for the spacing.
-    assert!((10.8..20.0).contains(&repaired(DsdvConfig::USUAL)));
+    assert!((10.8..20.0).contains(&repaired(DsdvConfig::DEFAULT)));
     let unsettled = DsdvConfig {
         settling: Duration::ZERO,
-        ..DsdvConfig::USUAL
+        ..DsdvConfig::DEFAULT
     };
     assert!(repaired(unsettled) < 4.0);
 }
@@ -497,13 +497,13 @@ proptest! {
         let moves = RandomWaypointConfig {
             min_speed: speed,
             max_speed: speed,
-            ..RandomWaypointConfig::USUAL
+            ..RandomWaypointConfig::DEFAULT
         };
         let mut mobility = Mobility::random_waypoint(Area::square(500.0), count, &moves, &streams);
         let config = DsdvConfig {
             settling: Duration::from_secs(settling),
             triggered,
-            ..DsdvConfig::USUAL
+            ..DsdvConfig::DEFAULT
         };
         let links = Topology::new(&mobility.positions(Instant::ZERO), range);
         let mut net = net(config, links, seed);
@@ -528,7 +528,7 @@ fn all_known(loss: f64, settling: u64) -> [f64; 2] {
     let known = |seed| {
         let config = DsdvConfig {
             settling: Duration::from_secs(settling),
-            ..DsdvConfig::USUAL
+            ..DsdvConfig::DEFAULT
         };
         let mut net = net(config, connected(seed), seed);
         net.loss = loss;

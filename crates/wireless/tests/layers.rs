@@ -183,16 +183,16 @@ fn every_protocol_delivers_in_a_static_network() {
     let positions = Area::square(300.0).grid(16);
     let topology = Topology::new(&positions, 80.0);
     let disk = || Disk::new(Mobility::fixed(&positions), 80.0, 0.0, 1);
-    let arp = Some(ArpConfig::USUAL);
+    let arp = Some(ArpConfig::DEFAULT);
     let fixed = run(disk(), Fixed::shortest(&topology), arp);
     let aodv = run(
         disk(),
-        each(16, |own| Aodv::new(own, AodvConfig::USUAL, &streams)),
+        each(16, |own| Aodv::new(own, AodvConfig::DEFAULT, &streams)),
         arp,
     );
     let dsdv = run(
         disk(),
-        each(16, |own| Dsdv::new(own, DsdvConfig::USUAL, &streams)),
+        each(16, |own| Dsdv::new(own, DsdvConfig::DEFAULT, &streams)),
         arp,
     );
     println!("fixed {fixed:?}\naodv {aodv:?}\ndsdv {dsdv:?}");
@@ -224,18 +224,18 @@ proptest! {
         let moves = RandomWaypointConfig {
             min_speed: speed,
             max_speed: speed,
-            ..RandomWaypointConfig::USUAL
+            ..RandomWaypointConfig::DEFAULT
         };
         let area = Area::square(400.0);
         let mut mobility = Mobility::random_waypoint(area, count, &moves, &streams);
         let topology = Topology::new(&mobility.positions(Instant::ZERO), range);
         let disk = Disk::new(mobility, range, unacknowledged, seed);
-        let arp = arp.then_some(ArpConfig::USUAL);
+        let arp = arp.then_some(ArpConfig::DEFAULT);
         let dsdv = |recall| {
-            let config = DsdvConfig { recall, ..DsdvConfig::USUAL };
+            let config = DsdvConfig { recall, ..DsdvConfig::DEFAULT };
             each(count, |own| Dsdv::new(own, config, &streams))
         };
-        let aodv = AodvConfig { buffer: 5, ..AodvConfig::USUAL };
+        let aodv = AodvConfig { buffer: 5, ..AodvConfig::DEFAULT };
         let outcome = match protocol {
             0 => run(disk, dsdv(false), arp),
             1 => run(disk, dsdv(true), arp),

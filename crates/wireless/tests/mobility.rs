@@ -17,7 +17,7 @@ fn speeds(min_speed: f64, max_speed: f64) -> RandomWaypointConfig {
     RandomWaypointConfig {
         min_speed,
         max_speed,
-        ..RandomWaypointConfig::USUAL
+        ..RandomWaypointConfig::DEFAULT
     }
 }
 
@@ -323,7 +323,7 @@ fn listed_nodes_pass_their_waypoints() {
 #[test]
 fn a_stationary_state_needs_a_lowest_speed() {
     let check = |config: RandomWaypointConfig| config.check(&|_| false);
-    assert!(check(RandomWaypointConfig::USUAL).is_ok());
+    assert!(check(RandomWaypointConfig::DEFAULT).is_ok());
     assert!(check(speeds(0.0, 10.0)).is_err());
     assert!(check(speeds(11.0, 10.0)).is_err());
     let uniform = RandomWaypointConfig {

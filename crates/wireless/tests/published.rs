@@ -81,9 +81,9 @@ fn run(routing: RoutingConfig, pause: u64, seconds: u64, seed: u64) -> Outcome {
 const DSDV_SQ: RoutingConfig = RoutingConfig::Dsdv(DsdvConfig {
     mac_detection: false,
     sequence_triggers: true,
-    ..DsdvConfig::USUAL
+    ..DsdvConfig::DEFAULT
 });
-const AODV: RoutingConfig = RoutingConfig::Aodv(AodvConfig::USUAL);
+const AODV: RoutingConfig = RoutingConfig::Aodv(AodvConfig::DEFAULT);
 
 #[test]
 fn dsdv_sq_loses_a_third_of_the_packets_of_nodes_that_always_move() {
@@ -109,7 +109,7 @@ fn aodv_delivers_nearly_all() {
 
 #[test]
 fn all_deliver_nearly_all_between_nodes_that_rest() {
-    let dsdv = RoutingConfig::Dsdv(DsdvConfig::USUAL);
+    let dsdv = RoutingConfig::Dsdv(DsdvConfig::DEFAULT);
     for routing in [dsdv, DSDV_SQ, AODV] {
         let outcome = run(routing, 900, 200, 1);
         assert!(outcome.ratio > 0.99, "{outcome:?}");

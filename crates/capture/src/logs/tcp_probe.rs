@@ -11,7 +11,7 @@ use super::{LogSummary, Owner, Sample};
 use crate::ReadError;
 
 /// Usual payload of a full segment with timestamps, until a larger one is seen.
-const USUAL: u64 = 1448;
+const DEFAULT: u64 = 1448;
 
 /// Largest number of connections whose segment size is kept.
 const MOST: usize = 65_536;
@@ -43,7 +43,7 @@ pub fn read(
             summary.skipped += 1;
             continue;
         }
-        let mss = sizes.entry(owner.name.clone()).or_insert(USUAL);
+        let mss = sizes.entry(owner.name.clone()).or_insert(DEFAULT);
         *mss = size
             .filter(|size| *size <= 9216)
             .map_or(*mss, |size| size.max(*mss));

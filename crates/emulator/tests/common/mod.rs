@@ -43,7 +43,7 @@ pub fn link(name: &str, service: Service, packets: u64, one_way: Duration) -> Li
             discipline: Discipline::DropTail,
         },
         delay: one_way,
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }
 

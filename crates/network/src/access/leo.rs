@@ -124,7 +124,7 @@ impl LeoConfig {
     pub const fn measured(rate: Rate) -> Self {
         Self {
             rate,
-            ..Self::USUAL
+            ..Self::DEFAULT
         }
     }
 }

@@ -50,7 +50,7 @@ macro_rules! described {
         None
     }};
     (described, $config:ty, $variant:path) => {
-        Some($variant(<$config>::USUAL))
+        Some($variant(<$config>::DEFAULT))
     };
     (nested, $config:ty, $variant:path) => {
         None

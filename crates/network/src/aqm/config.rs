@@ -103,9 +103,9 @@ described! {
         "fq-codel", "the discipline fq-codel", "FQ-CoDel (RFC 8290, section 5.2)."
     ) {
         /// Acceptable queueing delay of each queue.
-        target: Duration = CoDelConfig::USUAL.target => Key::of(Kind::SPAN);
+        target: Duration = CoDelConfig::DEFAULT.target => Key::of(Kind::SPAN);
         /// Time for which the delay has to exceed the target before the first drop.
-        interval: Duration = CoDelConfig::USUAL.interval => Key::of(Kind::SPAN);
+        interval: Duration = CoDelConfig::DEFAULT.interval => Key::of(Kind::SPAN);
         /// Bytes, overhead included, that a queue may send in each round.
         quantum: Bytes = Bytes::new(1514) => Key::of(QUANTUM);
         /// Queues that flows are hashed to.
@@ -225,7 +225,7 @@ macro_rules! defaults {
     ($($config:ty),+) => { $(
         impl Default for $config {
             fn default() -> Self {
-                Self::USUAL
+                Self::DEFAULT
             }
         }
     )+ };

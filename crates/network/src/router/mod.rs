@@ -61,7 +61,7 @@ macro_rules! settings {
 
         impl Default for $config {
             fn default() -> Self {
-                Self::USUAL
+                Self::DEFAULT
             }
         }
     )+ };

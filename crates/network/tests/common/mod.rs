@@ -23,7 +23,7 @@ pub fn bare(service: Service) -> LinkConfig {
             discipline: Discipline::DropTail,
         },
         delay: Duration::ZERO,
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }
 

@@ -233,7 +233,7 @@ pub(super) fn reduced(table: &Table<'_>) -> Result<AccessConfig, Error> {
 }
 
 pub(super) fn hsdpa(table: &Table<'_>) -> Result<AccessConfig, Error> {
-    let usual = HsdpaConfig::USUAL;
+    let usual = HsdpaConfig::DEFAULT;
     let mut blocks = blocks(table, usual.blocks)?;
     table.set("residual", &mut blocks.residual)?;
     let most = before_the_last(&blocks);

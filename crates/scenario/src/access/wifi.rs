@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::write::map;
 
 pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
-    let mut config = WifiConfig::USUAL;
+    let mut config = WifiConfig::DEFAULT;
     fill(table, &mut config)?;
     if let Some(item) = table.get("traffic") {
         config.traffic = traffic(&item)?;

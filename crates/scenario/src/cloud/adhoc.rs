@@ -48,7 +48,7 @@ pub(super) fn read(table: &Table<'_>, folder: &Path) -> Result<CloudConfig, Erro
         config.queue = packets.min(1e9) as u32;
     }
     if let Some(item) = table.get("energy") {
-        let mut energy = EnergyConfig::USUAL;
+        let mut energy = EnergyConfig::DEFAULT;
         described::read(&item.table(EnergyConfig::TABLE)?, &mut energy)?;
         config.energy = Some(energy);
     }
@@ -136,8 +136,8 @@ fn filled<C: Described>(mut config: C, table: Option<&Table<'_>>) -> Result<C, E
 
 fn mac(item: &Item<'_>) -> Result<MacConfig, Error> {
     let choices = [
-        ("802.11", (&DCF, MacConfig::Dcf(DcfConfig::USUAL))),
-        ("802.15.4", (&CSMA, MacConfig::Csma(CsmaConfig::USUAL))),
+        ("802.11", (&DCF, MacConfig::Dcf(DcfConfig::DEFAULT))),
+        ("802.15.4", (&CSMA, MacConfig::Csma(CsmaConfig::DEFAULT))),
     ];
     chosen(item, &choices, |usual, table| {
         Ok(match usual {
@@ -152,8 +152,8 @@ fn routing(item: &Item<'_>) -> Result<RoutingConfig, Error> {
         return Ok(RoutingConfig::Fixed);
     }
     let choices = [
-        ("dsdv", (&DSDV, RoutingConfig::Dsdv(DsdvConfig::USUAL))),
-        ("aodv", (&AODV, RoutingConfig::Aodv(AodvConfig::USUAL))),
+        ("dsdv", (&DSDV, RoutingConfig::Dsdv(DsdvConfig::DEFAULT))),
+        ("aodv", (&AODV, RoutingConfig::Aodv(AodvConfig::DEFAULT))),
         ("fixed", (&DSDV, RoutingConfig::Fixed)),
     ];
     chosen(item, &choices, |usual, table| {
@@ -170,7 +170,7 @@ fn mobility(item: &Item<'_>) -> Result<Option<RandomWaypointConfig>, Error> {
     if item.as_text() == Some("static") {
         return Ok(None);
     }
-    let usual = RandomWaypointConfig::USUAL;
+    let usual = RandomWaypointConfig::DEFAULT;
     let choices = [
         ("static", (&RANDOM_WAYPOINT, usual)),
         ("random-waypoint", (&RANDOM_WAYPOINT, usual)),
@@ -179,7 +179,7 @@ fn mobility(item: &Item<'_>) -> Result<Option<RandomWaypointConfig>, Error> {
 }
 
 fn arp(item: &Item<'_>) -> Result<Option<ArpConfig>, Error> {
-    let usual = ArpConfig::USUAL;
+    let usual = ArpConfig::DEFAULT;
     match item.as_table(ArpConfig::TABLE) {
         Some(table) => Ok(Some(filled(usual, Some(&table?))?)),
         None => Ok((item.value()? == Value::Switch(true)).then_some(usual)),

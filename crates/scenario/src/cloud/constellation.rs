@@ -16,7 +16,7 @@ use crate::write::map;
 const RESERVED: [&str; 3] = ["left", "right", "any"];
 
 pub(super) fn read(table: &Table<'_>, _: &Path) -> Result<CloudConfig, Error> {
-    let mut config = ConstellationConfig::USUAL;
+    let mut config = ConstellationConfig::DEFAULT;
     described::read(table, &mut config)?;
     let item = table.need("terminal")?;
     let expected = || item.refuse("terminals are written as tables [[network.terminal]]");
@@ -33,7 +33,7 @@ pub(super) fn read(table: &Table<'_>, _: &Path) -> Result<CloudConfig, Error> {
         if terminals.iter().any(|terminal| terminal.name == name) {
             return Err(item.refuse("another terminal has this name"));
         }
-        let mut place = TerminalConfig::USUAL;
+        let mut place = TerminalConfig::DEFAULT;
         described::read(table, &mut place)?;
         terminals.push(Terminal::of(name, &place));
     }

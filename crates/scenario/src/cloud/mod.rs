@@ -51,7 +51,7 @@ fn kind(item: &Item<'_>) -> Result<(&'static Known, Reader), Error> {
 }
 
 fn ideal(table: &Table<'_>, _: &Path) -> Result<CloudConfig, Error> {
-    let mut config = IdealConfig::USUAL;
+    let mut config = IdealConfig::DEFAULT;
     described::read(table, &mut config)?;
     Ok(CloudConfig::Ideal(config))
 }

@@ -236,7 +236,7 @@ impl Flow {
             size: None,
             duration: None,
             start: Instant::ZERO,
-            settings: FlowSettings::USUAL,
+            settings: FlowSettings::DEFAULT,
             application: Application::Bulk,
             ends: Ends::default(),
         }

@@ -214,7 +214,7 @@ fn nowhere(name: &str) -> LinkConfig {
             discipline: Discipline::DropTail,
         },
         delay: Duration::ZERO,
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }
 

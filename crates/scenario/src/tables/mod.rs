@@ -57,16 +57,16 @@ macro_rules! table {
 
 macro_rules! usual {
     (needed $example:literal) => {
-        tables::Usual::Needed($example)
+        tables::DefaultValue::Needed($example)
     };
     (sometimes $example:literal $which:literal) => {
-        tables::Usual::Sometimes($example, $which)
+        tables::DefaultValue::Sometimes($example, $which)
     };
     (is $value:literal) => {
-        tables::Usual::Is($value)
+        tables::DefaultValue::Is($value)
     };
     (or $words:literal) => {
-        tables::Usual::Words($words)
+        tables::DefaultValue::Words($words)
     };
 }
 

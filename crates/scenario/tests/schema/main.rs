@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use scenario::stacks::STACKS;
 use scenario::{KnownTraffic, PRESETS, PathModel, known_tables, models, supports};
-use tables::{Key, Kind, Table, Usual, Variant};
+use tables::{DefaultValue, Key, Kind, Table, Variant};
 use testing::page::settle;
 
 use json::{Json, List, Object, Raw, defined, number, text, words};
@@ -109,10 +109,12 @@ fn property(table: &Table, key: &Key) -> Json {
     if !range.is_empty() {
         let _ = write!(doc, " Range: {range}.");
     }
-    match (default(key), key.usual) {
+    match (default(key), key.default) {
         (Some((value, true)), _) => entries.push(("default", text(&value))),
         (Some((value, false)), _) => entries.push(("default", Raw(value))),
-        (None, Usual::Words(words) | Usual::Sometimes(_, words)) if !words.is_empty() => {
+        (None, DefaultValue::Words(words) | DefaultValue::Sometimes(_, words))
+            if !words.is_empty() =>
+        {
             let _ = write!(doc, " Default: {words}.");
         }
         _ => {}
@@ -128,7 +130,7 @@ fn property(table: &Table, key: &Key) -> Json {
 fn object(table: &Table, selector: Option<&'static str>) -> Json {
     let needed = table
         .given()
-        .filter(|key| matches!(key.usual, Usual::Needed(_)));
+        .filter(|key| matches!(key.default, DefaultValue::Needed(_)));
     let mut required: Vec<Json> = needed.map(|key| text(key.name)).collect();
     let mut properties: Vec<(&'static str, Json)> = Vec::new();
     if let Some(selector) = selector {
@@ -286,11 +288,13 @@ fn rows(table: &Table) -> String {
             None => " all |".to_owned(),
             Some(names) => format!(" {} |", names.join(", ")),
         };
-        let usual = match (default(key), key.usual) {
+        let usual = match (default(key), key.default) {
             (Some((value, true)), _) => format!("`\"{value}\"`"),
             (Some((value, false)), _) => format!("`{value}`"),
-            (None, Usual::Needed(_)) => "needed".to_owned(),
-            (None, Usual::Words(words) | Usual::Sometimes(_, words)) => words.to_owned(),
+            (None, DefaultValue::Needed(_)) => "needed".to_owned(),
+            (None, DefaultValue::Words(words) | DefaultValue::Sometimes(_, words)) => {
+                words.to_owned()
+            }
             (None, _) => String::new(),
         };
         let range = match range(&key.kind) {

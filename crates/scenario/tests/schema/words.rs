@@ -1,6 +1,6 @@
 //! Ranges and defaults in words.
 
-use tables::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Usual, Value};
+use tables::{DefaultValue, Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Value};
 use units::Bytes;
 
 /// The range of a kind in words, if it is not a general one.
@@ -89,10 +89,12 @@ fn size(bytes: u64) -> String {
 
 /// The default as in a file: the value, and whether it is in quotes.
 pub fn default(key: &Key) -> Option<(String, bool)> {
-    let value = match key.usual {
-        Usual::Is(value) => value.to_owned(),
-        Usual::Value(value) => shown(&key.kind, value())?,
-        Usual::Needed(_) | Usual::Sometimes(..) | Usual::Words(_) => return None,
+    let value = match key.default {
+        DefaultValue::Is(value) => value.to_owned(),
+        DefaultValue::Value(value) => shown(&key.kind, value())?,
+        DefaultValue::Needed(_) | DefaultValue::Sometimes(..) | DefaultValue::Words(_) => {
+            return None;
+        }
     };
     let is_bare = matches!(
         key.kind,

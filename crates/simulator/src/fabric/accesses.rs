@@ -185,7 +185,7 @@ fn link(hosts: &Hosts, delay: Duration) -> LinkConfig {
             discipline: Discipline::DropTail,
         },
         delay,
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }
 

@@ -227,6 +227,6 @@ fn delay_line(delay: Duration) -> LinkConfig {
             discipline: Discipline::DropTail,
         },
         delay,
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }

@@ -77,7 +77,7 @@ pub fn link(name: &str, service: Service, limit: QueueLimit, delay: Duration) ->
             discipline: Discipline::DropTail,
         },
         delay,
-        ..LinkConfig::USUAL
+        ..LinkConfig::DEFAULT
     }
 }
 

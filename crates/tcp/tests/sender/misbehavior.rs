@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::support::{Faults, MSS, Path, config, ms};
 
-const COMPLIES: Misbehavior = Misbehavior::USUAL;
+const COMPLIES: Misbehavior = Misbehavior::DEFAULT;
 const SOUND: Faults = Faults {
     random: Random::new(1),
     loss: 0,

@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_request_and_a_reply_release_the_packet() {
-        let [mut a, mut b] = [A, B].map(|own| Arp::new(own, ArpConfig::USUAL));
+        let [mut a, mut b] = [A, B].map(|own| Arp::new(own, ArpConfig::DEFAULT));
         let mut actions = Vec::new();
         assert!(!a.resolve(at(0), B, 7, &mut actions));
         assert_eq!(actions, [ArpAction::Send(request(A, B))]);
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_further_packet_displaces_the_first() {
-        let mut arp = Arp::new(A, ArpConfig::USUAL);
+        let mut arp = Arp::new(A, ArpConfig::DEFAULT);
         let mut actions = Vec::new();
         assert!(!arp.resolve(at(0), B, 1, &mut actions));
         assert!(!arp.resolve(at(0), C, 2, &mut actions));
@@ -297,7 +297,7 @@ mod tests {
             A,
             ArpConfig {
                 interval,
-                ..ArpConfig::USUAL
+                ..ArpConfig::DEFAULT
             },
         );
         let mut actions = Vec::new();
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_not_held_forever() {
-        let mut arp = Arp::new(A, ArpConfig::USUAL);
+        let mut arp = Arp::new(A, ArpConfig::DEFAULT);
         let mut actions = Vec::new();
         assert!(!arp.resolve(at(0), B, 1, &mut actions));
         assert!(!arp.resolve(at(500), C, 2, &mut actions));
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_bystander_learns_about_those_that_it_waits_for_alone() {
-        let mut arp = Arp::new(A, ArpConfig::USUAL);
+        let mut arp = Arp::new(A, ArpConfig::DEFAULT);
         let mut actions = Vec::new();
         arp.receive(request(B, C), &mut actions);
         assert!(!arp.knows(B) && actions.is_empty());

@@ -101,7 +101,7 @@ impl MacConfig {
     #[must_use]
     pub const fn radio(&self) -> RadioConfig {
         match self {
-            Self::Dcf(_) => RadioConfig::USUAL,
+            Self::Dcf(_) => RadioConfig::DEFAULT,
             Self::Csma(_) => CsmaConfig::radio(),
         }
     }
@@ -145,10 +145,10 @@ impl AdHocConfig {
             nodes,
             area: Area::square(500.0),
             mobility: MobilityConfig::Random,
-            radio: RadioConfig::USUAL,
-            mac: MacConfig::Dcf(DcfConfig::USUAL),
-            routing: RoutingConfig::Dsdv(DsdvConfig::USUAL),
-            arp: Some(ArpConfig::USUAL),
+            radio: RadioConfig::DEFAULT,
+            mac: MacConfig::Dcf(DcfConfig::DEFAULT),
+            routing: RoutingConfig::Dsdv(DsdvConfig::DEFAULT),
+            arp: Some(ArpConfig::DEFAULT),
             queue: QUEUE_LIMIT as u32,
             energy: None,
         }

@@ -407,7 +407,7 @@ impl Mobility {
         Self {
             nodes,
             area: Area::square(0.0),
-            random: RandomWaypointConfig::USUAL,
+            random: RandomWaypointConfig::DEFAULT,
             max_speed,
         }
     }

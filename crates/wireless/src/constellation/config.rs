@@ -128,7 +128,7 @@ impl Rules for TerminalConfig {}
 
 impl Default for ConstellationConfig {
     fn default() -> Self {
-        Self::USUAL
+        Self::DEFAULT
     }
 }
 
@@ -137,7 +137,7 @@ impl ConstellationConfig {
     #[must_use]
     pub fn new(preset: ConstellationPreset) -> Self {
         match preset {
-            ConstellationPreset::Iridium => Self::USUAL,
+            ConstellationPreset::Iridium => Self::DEFAULT,
             ConstellationPreset::Starlink => Self::starlink(),
         }
     }
@@ -145,7 +145,7 @@ impl ConstellationConfig {
     /// Iridium, as in the example of The ns Manual (Henderson).
     #[must_use]
     pub fn iridium() -> Self {
-        Self::USUAL
+        Self::DEFAULT
     }
 
     /// The first shell of Starlink: the Walker delta constellation 53 degrees: 1584/72/1 at 550 km,
@@ -170,7 +170,7 @@ impl ConstellationConfig {
             isl: Rate::from_bits_per_sec(10_000_000_000),
             queue: 700.0,
             handover_interval: Duration::from_secs(15),
-            ..Self::USUAL
+            ..Self::DEFAULT
         }
     }
 

@@ -71,7 +71,7 @@ fn against_monte_carlo(ack: bool) {
     for nodes in [1, 2, 5, 10, 20, 40] {
         let config = CsmaConfig {
             ack,
-            ..CsmaConfig::USUAL
+            ..CsmaConfig::DEFAULT
         };
         let (_, rates) = measure(&config, &star(nodes), 116);
         let setting = Setting {
@@ -106,7 +106,7 @@ fn hidden_nodes_collide_as_in_a_monte_carlo_simulation() {
     for ack in [false, true] {
         let config = CsmaConfig {
             ack,
-            ..CsmaConfig::USUAL
+            ..CsmaConfig::DEFAULT
         };
         // Frames of 31 bytes. With 127 bytes every frame meets one of the other node.
         let (assessments, rates) = measure(&config, &places, 20);
@@ -137,7 +137,7 @@ fn slots_follow_a_monte_carlo_simulation_and_with_many_nodes_pollin() {
         let config = CsmaConfig {
             ack: false,
             beacon_order: Some(14),
-            ..CsmaConfig::USUAL
+            ..CsmaConfig::DEFAULT
         };
         let (assessments, rates) = measure(&config, &star(nodes), 113);
         let busy = assessments.busy / assessments.all;

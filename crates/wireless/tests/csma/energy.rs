@@ -9,7 +9,7 @@ use wireless::{DropCause, NodeId};
 
 use crate::harness::{Net, no_capture, star};
 
-const CONFIG: CsmaConfig = CsmaConfig::USUAL;
+const CONFIG: CsmaConfig = CsmaConfig::DEFAULT;
 
 /// 300 J, and powers of 40 (idle, asleep) and 75 (active) times `unit` watts.
 fn energy(unit: f64) -> EnergyConfig {

@@ -65,7 +65,7 @@ fn every_hop_reassembles() {
     // or 1 periods of 8 it finds itself busy, and waits for 7.5 periods more and an assessment.
     let own = (7.5 * 0.32e-3 + 0.128e-3) / 4.0;
     for hops in [1, 2, 3] {
-        let mut cloud = chain(hops + 1, CsmaConfig::USUAL);
+        let mut cloud = chain(hops + 1, CsmaConfig::DEFAULT);
         let delay = one_by_one(&mut *cloud, 400);
         let expected = hop * f64::from(hops) + own * f64::from(hops - 1);
         println!(
@@ -87,7 +87,7 @@ fn packets_with_answers_leave_110_kbit_per_second() {
     // Packets of 1064 bytes and answers of 60 bytes, one after the other. Each starts with the
     // arrival of the other, as on the next hop above; an answer is one frame of 71 bytes.
     let cycle: f64 = 69.44e-3 + 3.904e-3 + 2.0 * 0.632e-3;
-    let mut cloud = chain(2, CsmaConfig::USUAL);
+    let mut cloud = chain(2, CsmaConfig::DEFAULT);
     let packet = |node: u32, payload| Packet {
         size: if node == 0 { 1064 } else { 60 },
         flow: 0,
@@ -124,7 +124,7 @@ fn a_packet_that_its_sender_believes_delivered_is_counted() {
     let mac = CsmaConfig {
         ack: false,
         frame_loss: 0.05,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut cloud = chain(2, mac);
     one_by_one(&mut *cloud, 1000);

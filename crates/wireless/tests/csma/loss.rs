@@ -13,7 +13,7 @@ fn success(frame_loss: f64, retries: u8, ack: bool, count: u32) -> f64 {
         frame_loss,
         retries,
         ack,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut net = Net::new(&config, &no_capture(), &star(1), 11);
     let mut at = Instant::ZERO;
@@ -70,7 +70,7 @@ fn a_fragment_that_is_given_up_ends_the_packet() {
     let config = CsmaConfig {
         frame_loss: 0.3,
         retries: 0,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut net = Net::new(&config, &no_capture(), &star(1), 12);
     net.saturate(1, 1064, units::Duration::from_secs(200));
@@ -87,7 +87,7 @@ fn a_fragment_that_is_given_up_ends_the_packet() {
 
 #[test]
 fn a_broadcast_in_fragments_reaches_every_node_in_range() {
-    let mut net = Net::new(&CsmaConfig::USUAL, &no_capture(), &star(4), 13);
+    let mut net = Net::new(&CsmaConfig::DEFAULT, &no_capture(), &star(4), 13);
     net.send(Instant::ZERO, 0, None, 500, 9);
     net.finish();
     let sent = net.log.pop().unwrap();
@@ -113,7 +113,7 @@ fn a_broadcast_in_fragments_reaches_every_node_in_range() {
 
 #[test]
 fn packets_beyond_the_mtu_are_refused() {
-    let mut net = Net::new(&CsmaConfig::USUAL, &no_capture(), &star(1), 14);
+    let mut net = Net::new(&CsmaConfig::DEFAULT, &no_capture(), &star(1), 14);
     for (bytes, drops) in [(1280, 0), (1281, 1)] {
         let at = net.log.last().map_or(Instant::ZERO, |(at, _)| *at);
         net.send(at, 1, Some(0), bytes, bytes);
@@ -128,7 +128,7 @@ fn a_node_without_free_buffers_ignores_fragments() {
     let received = [1, 2].map(|reassembly_buffers| {
         let config = CsmaConfig {
             reassembly_buffers,
-            ..CsmaConfig::USUAL
+            ..CsmaConfig::DEFAULT
         };
         let mut net = Net::new(&config, &no_capture(), &star(2), 15);
         net.saturate(2, 500, units::Duration::from_secs(60));

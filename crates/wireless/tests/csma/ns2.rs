@@ -17,7 +17,7 @@ fn config(ns2_compat: bool) -> CsmaConfig {
     CsmaConfig {
         min_be: 0,
         ns2_compat,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     }
 }
 
@@ -127,7 +127,7 @@ fn delivered(ns2_compat: bool, routing: RoutingConfig) -> f64 {
         radio: CsmaConfig::radio(),
         mac: MacConfig::Csma(CsmaConfig {
             ns2_compat,
-            ..CsmaConfig::USUAL
+            ..CsmaConfig::DEFAULT
         }),
         routing,
         ..AdHocConfig::new(40)
@@ -156,7 +156,7 @@ fn delivered(ns2_compat: bool, routing: RoutingConfig) -> f64 {
 
 #[test]
 fn wrapped_lengths_keep_dsdv_from_spreading_its_routes() {
-    let dsdv = RoutingConfig::Dsdv(DsdvConfig::USUAL);
+    let dsdv = RoutingConfig::Dsdv(DsdvConfig::DEFAULT);
     let [proper, wrapped] = [false, true].map(|ns2| delivered(ns2, dsdv));
     let given = delivered(true, RoutingConfig::Fixed);
     println!("DSDV: {proper:.3}, with wrapped lengths {wrapped:.3}; with given routes {given:.3}");

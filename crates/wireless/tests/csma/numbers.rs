@@ -46,7 +46,7 @@ fn rate_of_cycle(config: &CsmaConfig, bytes: u32, cycle: f64) -> f64 {
 #[test]
 fn a_saturated_hop_carries_145_acknowledged_frames_a_second() {
     // Backoff 1120, assessment 128, turnaround 192, frame 4256, turnaround 192, ACK 352, space 640.
-    let rate = rate_of_cycle(&CsmaConfig::USUAL, 116, 6.880e-3);
+    let rate = rate_of_cycle(&CsmaConfig::DEFAULT, 116, 6.880e-3);
     assert!((rate - 145.3).abs() < 0.5);
     assert!((rate * 928.0 - 134_900.0).abs() < 500.0);
 }
@@ -55,7 +55,7 @@ fn a_saturated_hop_carries_145_acknowledged_frames_a_second() {
 fn a_saturated_hop_carries_158_frames_a_second_without_acknowledgements() {
     let config = CsmaConfig {
         ack: false,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let rate = rate_of_cycle(&config, 116, 6.336e-3);
     assert!((rate * 928.0 - 146_500.0).abs() < 500.0);
@@ -63,22 +63,22 @@ fn a_saturated_hop_carries_158_frames_a_second_without_acknowledgements() {
 
 #[test]
 fn frames_of_51_bytes_take_half_the_throughput_away() {
-    let rate = rate_of_cycle(&CsmaConfig::USUAL, 40, 4.448e-3);
+    let rate = rate_of_cycle(&CsmaConfig::DEFAULT, 40, 4.448e-3);
     assert!((rate * 320.0 - 71_900.0).abs() < 400.0);
 }
 
 #[test]
 fn a_short_frame_is_followed_by_the_short_space() {
     // PSDUs of 18 and 19 bytes: airtimes of 768 and 800 us, spaces of 192 and 640 us.
-    rate_of_cycle(&CsmaConfig::USUAL, 7, 2.944e-3);
-    rate_of_cycle(&CsmaConfig::USUAL, 8, 3.424e-3);
+    rate_of_cycle(&CsmaConfig::DEFAULT, 7, 2.944e-3);
+    rate_of_cycle(&CsmaConfig::DEFAULT, 8, 3.424e-3);
 }
 
 #[test]
 fn the_first_backoff_is_uniform_over_eight_periods() {
     let config = CsmaConfig {
         ack: false,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut net = Net::new(&config, &no_capture(), &star(1), 2);
     net.saturate(1, 116, RUN);
@@ -147,7 +147,7 @@ fn jammed(config: &CsmaConfig, count: usize) -> Vec<f64> {
 #[test]
 fn a_node_gives_up_a_busy_channel_after_at_most_37_4_ms() {
     let count = 20_000;
-    let times = jammed(&CsmaConfig::USUAL, count);
+    let times = jammed(&CsmaConfig::DEFAULT, count);
     let longest = times.iter().copied().fold(0.0, f64::max);
     // 7 + 15 + 31 + 31 + 31 periods and five assessments. That all are the longest has a
     // probability of 2e-7; 100 periods are exceeded in 0.5 % of all cases.
@@ -168,7 +168,7 @@ fn the_backoff_follows_its_configuration() {
     let config = CsmaConfig {
         min_be: 0,
         max_backoffs: 2,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut times = jammed(&config, 2000);
     times.sort_by(f64::total_cmp);
@@ -180,7 +180,7 @@ fn the_backoff_follows_its_configuration() {
 fn a_frame_without_an_answer_is_sent_four_times() {
     // The addressed node is out of range.
     let places = [Position::new(0.0, 0.0), Position::new(200.0, 0.0)];
-    let mut net = Net::new(&CsmaConfig::USUAL, &CsmaConfig::radio(), &places, 1);
+    let mut net = Net::new(&CsmaConfig::DEFAULT, &CsmaConfig::radio(), &places, 1);
     net.send(Instant::ZERO, 0, Some(1), 116, 7);
     net.finish();
     let (end, event) = net.log[0];
@@ -207,7 +207,7 @@ fn datagrams_of_1064_bytes_take_eleven_frames() {
     // 127, 9 times 120, and 32 bytes.
     let frames: f64 = 11.0 * (6.880e-3 - 4.256e-3) + (133.0 + 9.0 * 126.0 + 38.0) * 32e-6;
     assert!((frames - 70.624e-3).abs() < 1e-9);
-    let mut net = Net::new(&CsmaConfig::USUAL, &no_capture(), &star(1), 4);
+    let mut net = Net::new(&CsmaConfig::DEFAULT, &no_capture(), &star(1), 4);
     net.saturate(1, 1064, RUN);
     let rate = net.tally.received as f64 / 100.0;
     let error = BACKOFF_DEVIATION * 11f64.sqrt() / frames / (100.0 / frames).sqrt();
@@ -255,7 +255,7 @@ fn a_weak_link_loses_frames_by_its_sinr() {
     let config = CsmaConfig {
         ack: false,
         bit_errors: true,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let propagation = Propagation::new(&radio, &network::Streams::new(0));
     let noise = wireless::adhoc::propagation::watts(radio.noise);
@@ -280,6 +280,6 @@ fn a_weak_link_loses_frames_by_its_sinr() {
 
 #[test]
 fn nothing_is_due_in_an_idle_network() {
-    let net = Net::new(&CsmaConfig::USUAL, &no_capture(), &star(3), 1);
+    let net = Net::new(&CsmaConfig::DEFAULT, &no_capture(), &star(3), 1);
     assert_eq!(net.mac.next_event(), Instant::MAX);
 }

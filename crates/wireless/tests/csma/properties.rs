@@ -38,7 +38,7 @@ fn networks() -> impl Strategy<Value = Network> {
             frame_loss: loss,
             ns2_compat,
             reassembly_buffers: buffers,
-            ..CsmaConfig::USUAL
+            ..CsmaConfig::DEFAULT
         },
     );
     let places = prop::collection::vec((0.0..60.0, 0.0..60.0), 2..8);
@@ -154,7 +154,7 @@ proptest! {
 fn another_seed_gives_other_backoffs() {
     let logs = [1, 2].map(|seed| {
         let places = crate::harness::star(3);
-        let mut net = Net::new(&CsmaConfig::USUAL, &CsmaConfig::radio(), &places, seed);
+        let mut net = Net::new(&CsmaConfig::DEFAULT, &CsmaConfig::radio(), &places, seed);
         net.send(Instant::ZERO, 1, None, 1000, 0);
         net.finish();
         net.log
@@ -166,7 +166,7 @@ fn another_seed_gives_other_backoffs() {
 fn acknowledgements_lost_in_collisions_make_duplicates_but_no_second_packets() {
     let places = crate::harness::star(10);
     let radio = crate::harness::no_capture();
-    let mut net = Net::new(&CsmaConfig::USUAL, &radio, &places, 5);
+    let mut net = Net::new(&CsmaConfig::DEFAULT, &radio, &places, 5);
     net.saturate(10, 116, Duration::from_secs(100));
     let counters = net.mac.counters();
     println!("{counters:?}");
@@ -193,7 +193,7 @@ fn an_acknowledgement_for_another_node_may_be_taken_for_the_own_one() {
     // Node 1 sends to node 0, which is out of range. It hears node 2 acknowledge the frames of node
     // 3, which it does not hear, and of which its own frames destroy none: node 3 is close.
     let places = [0.0, 100.0, 128.0, 131.5].map(|x| Position::new(x, 0.0));
-    let mut net = Net::new(&CsmaConfig::USUAL, &CsmaConfig::radio(), &places, 6);
+    let mut net = Net::new(&CsmaConfig::DEFAULT, &CsmaConfig::radio(), &places, 6);
     let to = |node: u32| Some(if node == 1 { 0 } else { 5 - node });
     net.saturate_to(3, to, 20, Duration::from_secs(100));
     let events = net.log.iter().map(|(_, event)| *event);

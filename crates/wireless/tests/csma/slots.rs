@@ -17,7 +17,7 @@ fn the_cycle_in_slots_is_longer_than_without() {
     // of 2 periods ends within the 18th.
     let config = CsmaConfig {
         beacon_order: Some(14),
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut net = Net::new(&config, &no_capture(), &star(1), 1);
     net.saturate(1, 116, Duration::from_secs(100));
@@ -35,7 +35,7 @@ fn frames_stay_in_the_contention_access_period() {
     let config = CsmaConfig {
         beacon_order: Some(3),
         superframe_order: Some(2),
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut net = Net::new(&config, &no_capture(), &star(5), 2);
     net.saturate(5, 113, Duration::from_secs(60));
@@ -63,7 +63,7 @@ fn the_inactive_period_halves_the_throughput() {
         let config = CsmaConfig {
             beacon_order: Some(6),
             superframe_order: Some(superframe_order),
-            ..CsmaConfig::USUAL
+            ..CsmaConfig::DEFAULT
         };
         let mut net = Net::new(&config, &no_capture(), &star(1), 3);
         net.saturate(1, 116, Duration::from_secs(100));
@@ -82,7 +82,7 @@ fn a_packet_waits_for_the_next_superframe() {
         beacon_order: Some(3),
         superframe_order: Some(2),
         min_be: 0,
-        ..CsmaConfig::USUAL
+        ..CsmaConfig::DEFAULT
     };
     let mut net = Net::new(&config, &no_capture(), &star(1), 4);
     net.send(Instant::from_millis(62), 1, Some(0), 113, 1);

@@ -84,7 +84,7 @@ fn simulate(nodes: u32, config: DcfConfig, seconds: u64) -> Outcome {
     // Without capture, as in the model.
     let radio = RadioConfig {
         capture: 100.0,
-        ..RadioConfig::USUAL
+        ..RadioConfig::DEFAULT
     };
     let mut net = Net::with(config, &radio, &circle(nodes), None, 1);
     for node in 1..=nodes {

@@ -103,7 +103,7 @@ fn windows_double_up_to_the_largest_one() {
     let (mut total, count) = (0.0, 2000);
     for seed in 0..count {
         let places = line(&[0.0, 5000.0]);
-        let mut net = Net::with(config, &RadioConfig::USUAL, &places, None, seed);
+        let mut net = Net::with(config, &RadioConfig::DEFAULT, &places, None, seed);
         let packet = net.offer(at(1000), 0, Some(NodeId(1)), 1052);
         net.run(Instant::MAX);
         let end = net.failed(packet).unwrap().0;
@@ -130,7 +130,7 @@ fn lost_data_after_a_cts_counts_against_the_long_limit() {
         initial: 0.002_520,
         transmit: 1.0,
         receive: 1.0,
-        ..EnergyConfig::USUAL
+        ..EnergyConfig::DEFAULT
     };
     for (long_retries, expected) in [(1, DropCause::RetryLimit), (4, DropCause::Energy)] {
         let config = DcfConfig {
@@ -138,7 +138,7 @@ fn lost_data_after_a_cts_counts_against_the_long_limit() {
             ..prompt(rates(2, 2, true))
         };
         let places = line(&[0.0, 100.0]);
-        let mut net = Net::with(config, &RadioConfig::USUAL, &places, Some(&energy), 1);
+        let mut net = Net::with(config, &RadioConfig::DEFAULT, &places, Some(&energy), 1);
         let packet = net.offer(at(1000), 0, Some(NodeId(1)), 1052);
         net.run(at(1_000_000));
         assert!(net.received(packet).is_empty());
@@ -247,7 +247,7 @@ fn a_backoff_that_ends_before_the_frame_arrives_collides() {
     // a frame takes between them, or just after.
     let config = prompt(DcfConfig {
         rts_threshold: Bytes::new(65_535),
-        ..DcfConfig::USUAL
+        ..DcfConfig::DEFAULT
     });
     for (later, both) in [
         (0, true),

@@ -17,15 +17,15 @@ pub fn rates(data: u64, basic: u64, rts: bool) -> DcfConfig {
         data_rate: Rate::from_bits_per_sec(data * 1_000_000),
         basic_rate: Rate::from_bits_per_sec(basic * 1_000_000),
         rts_threshold: if rts { Bytes::ZERO } else { Bytes::new(65_535) },
-        ..DcfConfig::USUAL
+        ..DcfConfig::DEFAULT
     }
 }
 
 /// A radio that senses no farther than it receives: 250 m.
 pub fn short_sight() -> RadioConfig {
     RadioConfig {
-        sense_threshold: RadioConfig::USUAL.receive_threshold,
-        ..RadioConfig::USUAL
+        sense_threshold: RadioConfig::DEFAULT.receive_threshold,
+        ..RadioConfig::DEFAULT
     }
 }
 
@@ -58,7 +58,7 @@ pub struct Net {
 
 impl Net {
     pub fn new(config: DcfConfig, places: &[Position]) -> Self {
-        Self::with(config, &RadioConfig::USUAL, places, None, 1)
+        Self::with(config, &RadioConfig::DEFAULT, places, None, 1)
     }
 
     pub fn with(

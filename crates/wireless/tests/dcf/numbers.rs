@@ -83,7 +83,7 @@ fn a_node_that_is_always_active_dies_when_its_energy_says() {
     };
     let places = line(&[0.0, 10.0, 3000.0]);
     let config = rates(2, 2, true);
-    let mut net = Net::with(config, &RadioConfig::USUAL, &places, Some(&energy), 1);
+    let mut net = Net::with(config, &RadioConfig::DEFAULT, &places, Some(&energy), 1);
     net.saturate(0, Some(1), 1052);
     let late = Instant::from_secs(8);
     net.run(late);

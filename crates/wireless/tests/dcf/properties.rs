@@ -70,7 +70,7 @@ fn network(case: Case, seed: u64) -> Net {
     let streams = Streams::new(seed);
     let area = Area::square(700.0);
     let mobility = if case.moving {
-        let config = RandomWaypointConfig::USUAL;
+        let config = RandomWaypointConfig::DEFAULT;
         Mobility::random_waypoint(area, NODES as usize, &config, &streams)
     } else {
         Mobility::fixed(&area.uniform(NODES as usize, &streams))
@@ -79,11 +79,11 @@ fn network(case: Case, seed: u64) -> Net {
         reception: case.reception,
         propagation: case.propagation,
         exponent: 3.0,
-        ..RadioConfig::USUAL
+        ..RadioConfig::DEFAULT
     };
     let config = DcfConfig {
         rts_threshold: Bytes::new(case.rts),
-        ..DcfConfig::USUAL
+        ..DcfConfig::DEFAULT
     };
     let energy = case.energy.then_some(&ENERGY);
     let dcf = Dcf::new(&config, &radio, mobility, energy, &streams);
@@ -219,7 +219,7 @@ fn a_node_out_of_range_moves_no_draws() {
         places
     };
     let run = |more: bool| {
-        let mut net = Net::new(DcfConfig::USUAL, &places(more));
+        let mut net = Net::new(DcfConfig::DEFAULT, &places(more));
         for node in 0..8 {
             net.saturate(node, Some((node + 1) % 8), 1000);
         }

@@ -127,7 +127,7 @@ fn capture_favours_the_near_sender() {
     let flows = |capture: f64| {
         let radio = RadioConfig {
             capture,
-            ..RadioConfig::USUAL
+            ..RadioConfig::DEFAULT
         };
         let config = rates(2, 2, false);
         let mut net = Net::with(config, &radio, &line(&[-50.0, 0.0, 200.0]), None, 1);

@@ -33,7 +33,7 @@ macro_rules! groups {
 
         impl $name {
             /// Each key at its default.
-            pub(crate) const DEFAULT: Self = Self { $( $field: <$group>::USUAL, )+ };
+            pub(crate) const DEFAULT: Self = Self { $( $field: <$group>::DEFAULT, )+ };
             /// The keys of each group.
             pub(crate) const KEYS: &'static [&'static [tables::Key]] =
                 &[ $( <$group>::TABLE.keys, )+ ];

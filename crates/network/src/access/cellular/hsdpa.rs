@@ -69,7 +69,7 @@ pub struct HsdpaConfig {
 impl HsdpaConfig {
     /// A stationary card of category 6: the rate fitted to a recorded trace of UMTS, outages every
     /// 50 s. The NodeB's horizon and the latency (interleaving and processing) are chosen.
-    pub const USUAL: Self = Self {
+    pub const DEFAULT: Self = Self {
         fading: FadingConfig {
             mean: Rate::from_bits_per_sec(2_000_000),
             spread: 0.75,

@@ -240,7 +240,7 @@ impl WifiConfig {
         let usual = Self {
             standard,
             rssi,
-            ..Self::USUAL
+            ..Self::DEFAULT
         };
         if usual.is_legacy() {
             return Self {

@@ -25,7 +25,7 @@ impl Listen for Log {
 }
 
 fn air(places: &[f64]) -> Air<Log> {
-    with(&RadioConfig::USUAL, places, None)
+    with(&RadioConfig::DEFAULT, places, None)
 }
 
 fn with(config: &RadioConfig, places: &[f64], energy: Option<&EnergyConfig>) -> Air<Log> {
@@ -131,7 +131,7 @@ fn two(config: &RadioConfig, distance: f64, later: u64) -> (bool, bool, Instant)
 #[test]
 fn the_first_of_two_frames_survives_if_it_is_ten_times_as_strong() {
     // The ratio of distances is 10^(1/4) = 1.778.
-    let config = RadioConfig::USUAL;
+    let config = RadioConfig::DEFAULT;
     assert!(!two(&config, 177.7, 50).0);
     assert!(two(&config, 177.9, 50).0);
     // The second never does, however strong it is.
@@ -170,7 +170,7 @@ fn interference_adds_up_under_sinr_and_not_under_capture() {
     ] {
         let config = RadioConfig {
             reception,
-            ..RadioConfig::USUAL
+            ..RadioConfig::DEFAULT
         };
         let mut air = with(&config, &places, None);
         let sent = air.transmit(at(10), NodeId(0), frame(1, 100)).unwrap();
@@ -187,7 +187,7 @@ fn interference_adds_up_under_sinr_and_not_under_capture() {
     // One alone does no harm.
     let config = RadioConfig {
         reception: ReceptionModel::Sinr,
-        ..RadioConfig::USUAL
+        ..RadioConfig::DEFAULT
     };
     assert!(two(&config, far, 50).0);
     assert!(!two(&config, near * 1.7, 50).0);
@@ -197,7 +197,7 @@ fn interference_adds_up_under_sinr_and_not_under_capture() {
 fn under_sinr_interference_from_before_counts_until_it_ends() {
     let config = RadioConfig {
         reception: ReceptionModel::Sinr,
-        ..RadioConfig::USUAL
+        ..RadioConfig::DEFAULT
     };
     // Node 2 is sensed but not decoded at node 1, 13.7 dB or more below the threshold of reception.
     for (later, strong) in [(50, true), (50, false), (200, false)] {
@@ -275,7 +275,7 @@ fn energy_goes_by_state_and_ends() {
         to: Some(NodeId(1)),
         note: 0,
     };
-    let mut air = with(&RadioConfig::USUAL, &places, Some(&energy));
+    let mut air = with(&RadioConfig::DEFAULT, &places, Some(&energy));
     let sent = air.transmit(Instant::ZERO, NodeId(0), second(2)).unwrap();
     assert!(air.received(sent.arrives.unwrap(), NodeId(1), sent.frame));
     let reports: Vec<_> = (0..4)
@@ -321,9 +321,9 @@ fn moving_nodes_hear_what_fixed_nodes_at_the_same_places_hear() {
         let config = RadioConfig {
             propagation,
             range_multiplier: 0.5,
-            ..RadioConfig::USUAL
+            ..RadioConfig::DEFAULT
         };
-        let waypoints = RandomWaypointConfig::USUAL;
+        let waypoints = RandomWaypointConfig::DEFAULT;
         let mobility = || Mobility::random_waypoint(Area::square(2000.0), 60, &waypoints, &streams);
         let mut moving: Air<Log> = Air::new(&config, mobility(), None, &streams);
         let mut reference = mobility();
@@ -348,9 +348,9 @@ fn fates_do_not_depend_on_questions() {
         let places: Vec<f64> = (0..12).map(|node| f64::from(node * node) * 9.0).collect();
         let energy = EnergyConfig {
             initial: 0.02,
-            ..EnergyConfig::USUAL
+            ..EnergyConfig::DEFAULT
         };
-        let mut air = with(&RadioConfig::USUAL, &places, Some(&energy));
+        let mut air = with(&RadioConfig::DEFAULT, &places, Some(&energy));
         let mut rng = Streams::new(7).stream("frames");
         let mut now = at(0);
         for _ in 0..3000 {
@@ -401,7 +401,7 @@ fn signals_taken_together_have_the_fates_of_signals_taken_one_by_one() {
     };
     let places: Vec<f64> = (0..40).map(|node| f64::from(node * node) * 0.7).collect();
     let run = |energy: Option<&EnergyConfig>, questions: u64, seed: u64| {
-        let mut air = with(&RadioConfig::USUAL, &places, energy);
+        let mut air = with(&RadioConfig::DEFAULT, &places, energy);
         let mut rng = Streams::new(seed).stream("frames");
         let mut asked = Streams::new(seed).stream("questions");
         let (mut now, mut most) = (at(1), 0);

@@ -1,7 +1,7 @@
 use super::*;
 
 fn default() -> Propagation {
-    Propagation::new(&RadioConfig::USUAL, &Streams::new(1))
+    Propagation::new(&RadioConfig::DEFAULT, &Streams::new(1))
 }
 
 fn close(value: f64, expected: f64, relative: f64) {
@@ -59,7 +59,7 @@ fn the_range_multiplier_scales_the_range() {
     ] {
         let config = RadioConfig {
             range_multiplier: factor,
-            ..RadioConfig::USUAL
+            ..RadioConfig::DEFAULT
         };
         let radio = Propagation::new(&config, &Streams::new(1));
         close(radio.power(), power, 1e-3);
@@ -79,7 +79,7 @@ fn every_model_inverts_its_distance() {
         let config = RadioConfig {
             propagation: model,
             exponent: 2.7,
-            ..RadioConfig::USUAL
+            ..RadioConfig::DEFAULT
         };
         let radio = Propagation::new(&config, &Streams::new(1));
         for metres in [0.5, 1.0, 7.0, 86.0, 87.0, 300.0, 5000.0] {
@@ -95,7 +95,7 @@ fn log_distance_starts_at_its_reference_distance() {
         propagation: PropagationModel::LogDistance,
         exponent: 3.5,
         reference_distance: 2.0,
-        ..RadioConfig::USUAL
+        ..RadioConfig::DEFAULT
     };
     let radio = Propagation::new(&config, &Streams::new(1));
     let free = RadioConfig {
@@ -116,7 +116,7 @@ fn shadowing_is_symmetric_constant_and_normal() {
     let config = RadioConfig {
         propagation: PropagationModel::Shadowing,
         deviation: 6.0,
-        ..RadioConfig::USUAL
+        ..RadioConfig::DEFAULT
     };
     let radio = Propagation::new(&config, &Streams::new(1));
     let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);

@@ -71,7 +71,7 @@ const MOST_OVERHEAD: Bytes = Bytes::new((MAX_PSDU - Fragmenter::LEAST) as u64);
 
 impl Default for CsmaConfig {
     fn default() -> Self {
-        Self::USUAL
+        Self::DEFAULT
     }
 }
 
@@ -142,7 +142,7 @@ impl CsmaConfig {
             receive_threshold: -85.0,
             sense_threshold: -85.0,
             noise: -101.0,
-            ..RadioConfig::USUAL
+            ..RadioConfig::DEFAULT
         }
     }
 

@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn airtimes_are_those_of_the_standard() {
-        let mut config = DcfConfig::USUAL;
+        let mut config = DcfConfig::DEFAULT;
         let micros = Duration::from_micros;
         assert_eq!(config.rts_time(), micros(192 + 80));
         assert_eq!(config.cts_time(), micros(192 + 56));
@@ -179,21 +179,21 @@ mod tests {
     #[test]
     fn rules_refuse_other_rates_and_windows() {
         let check = |config: DcfConfig| config.check(&|_| true).map_err(|wrong| wrong.key);
-        assert_eq!(check(DcfConfig::USUAL), Ok(()));
+        assert_eq!(check(DcfConfig::DEFAULT), Ok(()));
         let rate = Rate::from_bits_per_sec(3_000_000);
         let data = DcfConfig {
             data_rate: rate,
-            ..DcfConfig::USUAL
+            ..DcfConfig::DEFAULT
         };
         assert_eq!(check(data), Err("data_rate"));
         let basic = DcfConfig {
             basic_rate: rate,
-            ..DcfConfig::USUAL
+            ..DcfConfig::DEFAULT
         };
         assert_eq!(check(basic), Err("basic_rate"));
         let short = DcfConfig {
             preamble: Preamble::Short,
-            ..DcfConfig::USUAL
+            ..DcfConfig::DEFAULT
         };
         assert_eq!(check(short), Ok(()));
         let slow = DcfConfig {
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(check(slow), Err("preamble"));
         let window = DcfConfig {
             cw_min: 2000,
-            ..DcfConfig::USUAL
+            ..DcfConfig::DEFAULT
         };
         assert_eq!(check(window), Err("cw_min"));
     }
@@ -212,10 +212,10 @@ mod tests {
     fn rts_precedes_frames_above_the_threshold() {
         let config = DcfConfig {
             rts_threshold: Bytes::new(534),
-            ..DcfConfig::USUAL
+            ..DcfConfig::DEFAULT
         };
         assert!(!config.uses_rts(500));
         assert!(config.uses_rts(501));
-        assert!(DcfConfig::USUAL.uses_rts(0));
+        assert!(DcfConfig::DEFAULT.uses_rts(0));
     }
 }
