@@ -8,7 +8,7 @@
 //! The initial window is the capture's. Start-ups that send more in the first round trip (Jump-Start,
 //! Halfback) know how much data there is to send, and the receive window.
 //!
-//! QUIC senders (from a qlog) send in one of several ways ([`quic::RULES`]), and their first flight
+//! QUIC senders (from a qlog) send in one of several ways (`quic::RULES`), and their first flight
 //! may be a datagram more or less than their window. All start-ups are tried in each way and with
 //! each of these windows; a start-up that a way of sending does not permit is not tried in it.
 //!
