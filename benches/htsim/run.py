@@ -139,7 +139,7 @@ def draw(rows: Path, picture: Path) -> None:
         "csg-htsim tuned": ("#e69f00", "v", "--"),
     }
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
-    panels = figure.subplots(1, 2)
+    panels = figure.subplots(1, 2, sharey=True)
     labels = ("flows, 1 Gbit/s, 50 ms", "hosts, HTTP/1.0 at 35 % of 100 Mbit/s")
     for axes, names, label in zip(panels, (FLOWS, HOSTS), labels, strict=True):
         for program, (color, marker, line) in styles.items():
