@@ -31,7 +31,7 @@ FLAGS = {
     "csg-htsim": ["-g", "-O3", "-fPIE"],
     "csg-htsim tuned": ["-O3", "-DNDEBUG", "-march=native", "-flto"],
 }
-FIELDS = ("date", "scenario", "program", "round", "packets", "cpu_s", "peak_kb", "load")
+FIELDS = ("date", "scenario", "program", "round", "packets", "cpu_s", "load")
 
 
 def compiled(sim: Path, folder: Path) -> dict[str, list[str]]:
@@ -50,13 +50,13 @@ def compiled(sim: Path, folder: Path) -> dict[str, list[str]]:
     return commands
 
 
-def measured(command: list[str]) -> tuple[int, float, int] | None:
-    """Packets, CPU seconds and peak kilobytes of a process; ``None`` without that scenario."""
+def measured(command: list[str]) -> tuple[int, float] | None:
+    """Packets and CPU seconds of a process; ``None`` without that scenario."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     words = done.stdout.split()
-    if done.returncode or len(words) < 3:
+    if done.returncode or len(words) < 2:
         return None
-    return int(words[0]), float(words[1]), int(words[2])
+    return int(words[0]), float(words[1])
 
 
 def run(given: argparse.Namespace) -> None:
@@ -80,8 +80,8 @@ def run(given: argparse.Namespace) -> None:
                     found = measured([*commands[program], name])
                     if found is None:
                         continue
-                    packets, seconds, peak = found
-                    table.writerow([today, name, program, index, packets, f"{seconds:.6f}", peak,
+                    packets, seconds = found
+                    table.writerow([today, name, program, index, packets, f"{seconds:.6f}",
                                     f"{os.getloadavg()[0]:.1f}"])  # fmt: skip
                     file.flush()
     sys.stderr.write("\n")
