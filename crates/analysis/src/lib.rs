@@ -23,6 +23,7 @@ pub mod census;
 mod counted;
 mod drain;
 mod encrypted;
+mod events;
 mod evidence;
 mod exits;
 mod feed;

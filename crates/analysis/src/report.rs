@@ -4,7 +4,7 @@
 use measure::Limit;
 use serde::Serialize;
 
-use crate::quic;
+use crate::events::Event;
 use crate::series::{Point, Span, Step};
 
 /// Where the capture was made.
@@ -322,7 +322,7 @@ pub struct Connection {
     /// What a QUIC sender's congestion control is notified of, each with the number of steps before
     /// it, where the steps are kept; not part of documents.
     #[serde(skip)]
-    pub events: Vec<(usize, quic::Event)>,
+    pub events: Vec<(usize, Event)>,
     /// What the sender waited for, one by one, where the steps are kept; not part of documents.
     #[serde(skip)]
     pub waits: Vec<Wait>,

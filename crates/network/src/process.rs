@@ -75,7 +75,9 @@ impl Past {
     /// The bytes that could be served before `until`.
     pub(crate) fn capacity(&mut self, until: Instant) -> Bytes {
         to_bytes(match &mut self.process {
+            // A question may be about an earlier time than the one before.
             Process::Steps(steps) => {
+                let mut steps = steps.clone();
                 let (from, done) = steps.cycles_before(until);
                 done.saturating_add(work_done(from, until, |at| steps.stretch(at)))
             }

@@ -8,8 +8,8 @@ use congestion::{Algorithm, SlowStartExit};
 use quic_core::{Capabilities, Core, Pacing, Setup};
 use units::{Bytes, Rate};
 
+use crate::events::{Event, Packet};
 use crate::feed::{bytes, instant};
-use crate::quic::{Event, Packet};
 use crate::report::Connection;
 
 /// The round-trip time before the first sample (RFC 9002, section 6.2.2), in nanoseconds.
