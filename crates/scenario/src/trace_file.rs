@@ -1,9 +1,10 @@
 //! Reads regular files up to a size limit; never a device or a pipe, which may not end.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use network::Service;
 use network::trace::{self, Recorded, TraceError, TraceProblem};
@@ -33,17 +34,39 @@ impl From<TraceError> for Problem {
     }
 }
 
+/// The traces that were read last, with their texts. A study reads the same few for a thousand
+/// scenarios, which then share them.
+static LAST: Mutex<VecDeque<(String, Service)>> = Mutex::new(VecDeque::new());
+/// As many of at most this size are kept.
+const KEPT: usize = 8;
+const MAX_KEPT: usize = 4_000_000;
+
 /// Reads a repeating trace of opportunities or of rates.
 pub(crate) fn read(path: &Path) -> Result<Service, Problem> {
     let text = read_text(path, MAX_TRACE).map_err(Problem::File)?;
-    let name = path.to_string_lossy();
-    match trace::read(&text, &name) {
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, service)) = last().iter().find(|(kept, _)| *kept == text) {
+        return Ok(service.clone());
+    }
+    let service = parse(&text, &path.to_string_lossy())?;
+    if text.len() <= MAX_KEPT {
+        let mut last = last();
+        last.push_back((text, service.clone()));
+        if last.len() > KEPT {
+            last.pop_front();
+        }
+    }
+    Ok(service)
+}
+
+fn parse(text: &str, name: &str) -> Result<Service, Problem> {
+    match trace::read(text, name) {
         Ok(Recorded::Opportunities(trace)) => Ok(Service::Trace(Arc::new(trace))),
         Ok(Recorded::Rates(steps)) => {
             let lap = steps.iter().fold(Duration::ZERO, |lap, step| lap + step.0);
             if lap < MIN_LAP || steps.iter().any(|step| step.0 < MIN_STEP) {
                 return Err(Problem::Content(Error::in_file(
-                    &name,
+                    name,
                     format!(
                         "each rate must hold for at least {MIN_STEP}, and all together for {MIN_LAP}"
                     ),
@@ -53,7 +76,7 @@ pub(crate) fn read(path: &Path) -> Result<Service, Problem> {
         }
         Err(error) => {
             let hint = if matches!(error.problem, TraceProblem::Decreasing { .. })
-                && trace::parse_delays(&text, &name)
+                && trace::parse_delays(text, name)
                     .is_ok_and(|delays| delays.iter().all(|delay| *delay < LIKELY_DELAY))
             {
                 "; if these are delays, name the file after a trace of the rate: trace:RATE,delay=FILE, \
