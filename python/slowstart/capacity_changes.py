@@ -14,7 +14,7 @@ import polars as pl
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -125,12 +125,7 @@ def rate_changes(flow_traces: Any, link_traces: Any, path: Mapping[str, Any]) ->
         >>> steps({"base_rtt_ms": 50, "forward": {"service": rates}}, 10.0)[0][:4]
         (5.0, 10.0, 10000000.0, 50000000.0)
     """
-    flows, links = pl.DataFrame(flow_traces), pl.DataFrame(link_traces)
-    for table, columns in ((flows, _OF_FLOWS), (links, _OF_LINKS)):
-        for each in columns:
-            if each not in table.columns:
-                raise InputError(f"the table has no column {each}: make it with traces")
-    rows = list(_rows(flows, links.filter(pl.col("link") == "forward"), path))
+    rows = list(_rows(*tables(flow_traces, link_traces), path))
     numbers = ("used_s", "unused_s", "rtt_max_ms")
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(numbers, pl.Float64))
 
@@ -163,6 +158,22 @@ def _rows(
                 "rtt_max_ms": inside["rtt_ms"].max(),
                 "drops": drops(link, change.until_s) - drops(link, change.at_s),
             }
+
+
+def tables(
+    flow_traces: Any, link_traces: Any, of_flows: Iterable[str] = _OF_FLOWS
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The time series of flows, and those of the forward link.
+
+    Raises:
+        InputError: A table lacks a column.
+    """
+    flows, links = pl.DataFrame(flow_traces), pl.DataFrame(link_traces)
+    for table, columns in ((flows, of_flows), (links, _OF_LINKS)):
+        for each in columns:
+            if each not in table.columns:
+                raise InputError(f"the table has no column {each}: make it with traces")
+    return flows, links.filter(pl.col("link") == "forward")
 
 
 def carried(link: pl.DataFrame, path: Mapping[str, Any]) -> tuple[Numbers, Numbers]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart.capacity_changes import USED, carried
+from slowstart.capacity_changes import USED, carried, tables
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def reconfigurations(
         carried) and ``rtt_max_ms`` (the largest RTT in it).
 
     Raises:
-        InputError: The path has no such model or no phase, or a run has no capacity.
+        InputError: The path has no such model or no phase, a run has no capacity, or a table lacks
+            a column.
 
     Example:
         >>> from slowstart.reconfigurations import instants
@@ -59,8 +60,7 @@ def reconfigurations(
         >>> instants({"forward": {"service": leo}}, 60.0)
         [12.0, 27.0, 42.0, 57.0]
     """
-    flows, links = pl.DataFrame(flow_traces), pl.DataFrame(link_traces)
-    links = links.filter(pl.col("link") == "forward")
+    flows, links = tables(flow_traces, link_traces)
     rows: list[dict[str, Any]] = []
     for (run,), link in links.group_by("run", maintain_order=True):
         if run not in capacity:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from slowstart.capacity_changes import USED, carried, drops
-from slowstart.errors import InputError
+from slowstart.capacity_changes import USED, carried, drops, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +21,6 @@ _ROUNDING_S = 1e-6
 """The first packets after the idle time arrive at the link at once, and times are rounded."""
 _FLOW = ("run", "flow", "name")
 _OF_FLOWS = (*_FLOW, "time_s", "cwnd_bytes", "in_flight_bytes", "rtt_ms", "acked_bytes")
-_OF_LINKS = ("run", "link", "time_s", "drops", "transmitted_bytes")
 
 
 def restarts(
@@ -64,12 +62,7 @@ def restarts(
         >>> found["idle_s", "first_flight_bytes"].row(0)
         (3.0, 14480)
     """
-    flows, links = pl.DataFrame(flow_traces), pl.DataFrame(link_traces)
-    for table, columns in ((flows, _OF_FLOWS), (links, _OF_LINKS)):
-        for each in columns:
-            if each not in table.columns:
-                raise InputError(f"the table has no column {each}: make it with traces")
-    links = links.filter(pl.col("link") == "forward")
+    flows, links = tables(flow_traces, link_traces, _OF_FLOWS)
     rows = [
         {"path": path["name"], **dict(zip(_FLOW, names, strict=True)), **row}
         for names, flow in flows.group_by(*_FLOW, maintain_order=True)
