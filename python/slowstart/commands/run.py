@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from slowstart import extras
+from slowstart._native import Scenario
 from slowstart.commands.grouping import spread
 from slowstart.commands.options import ReportOptions, Stack
 from slowstart.errors import InputError
@@ -20,7 +20,6 @@ from slowstart.running import compare
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from slowstart._native import Scenario
     from slowstart.commands.execution import How
     from slowstart.figure_style import Look
     from slowstart.planning import Plan
@@ -87,9 +86,6 @@ A scenario file defines the path, the flows, and the number of runs:
   algorithm = "cubic+search"
   size = "20 MB"
 """
-
-# Flows of a scenario file.
-_FLOWS = re.compile(r"^\s*(\[\[\s*flow\s*\]\]|flow\s*=)", re.MULTILINE)
 
 StackChoices = Annotated[
     list[str] | None,
@@ -201,8 +197,12 @@ def compare_paths(
 
 def _has_flows(path: str) -> bool:
     """Whether a path is a file with flows of its own."""
-    file = Path(path)
-    return file.is_file() and _FLOWS.search(file.read_text(encoding="utf-8")) is not None
+    if not Path(path).is_file():
+        return False
+    try:
+        return bool(Scenario.from_file(path).flows)
+    except InputError:  # There is nothing to run.
+        return False
 
 
 def _first(algorithms: list[str], baseline: str | None) -> list[str]:
