@@ -446,9 +446,10 @@ impl ReceiveWindow {
         let Some((since, copied)) = self.take_measured(Instant::MAX) else {
             return;
         };
-        let (waiting, cushion) = match self.autotuning {
-            older if older.is_older() => (0, CUSHION * rcv_mss),
-            _ => (rcv_nxt - copied, 0),
+        let (waiting, cushion) = if self.autotuning.is_older() {
+            (0, CUSHION * rcv_mss)
+        } else {
+            (rcv_nxt - copied, 0)
         };
         self.end_measurement(since, copied, (waiting, cushion), span);
     }
@@ -461,12 +462,11 @@ impl ReceiveWindow {
         let Some((since, copied)) = self.take_measured(now) else {
             return;
         };
-        let (waiting, cushion) = match self.autotuning {
-            older if older.is_older() => (0, CUSHION * rcv_mss),
-            _ => {
-                let later = rcv_nxt - copied - self.behind;
-                (self.behind + later.min(WAKING * rcv_mss), 0)
-            }
+        let (waiting, cushion) = if self.autotuning.is_older() {
+            (0, CUSHION * rcv_mss)
+        } else {
+            let later = rcv_nxt - copied - self.behind;
+            (self.behind + later.min(WAKING * rcv_mss), 0)
         };
         self.end_measurement(since, copied, (waiting, cushion), span);
     }
@@ -530,9 +530,10 @@ impl ReceiveWindow {
         self.read_per_round = u32::try_from(read).unwrap_or(u32::MAX);
         let steady = u128::from(read) * 2 + u128::from(cushion);
         let growth = steady * u128::from(read.saturating_sub(before)) / u128::from(before);
-        let span = match self.autotuning {
-            older if older.is_older() => 0,
-            _ => span(),
+        let span = if self.autotuning.is_older() {
+            0
+        } else {
+            span()
         };
         let target = steady + 2 * growth + u128::from(span);
         self.raise_space(u64::try_from(target).unwrap_or(u64::MAX));
