@@ -31,6 +31,19 @@ enum Bucket {
     Noq,
 }
 
+impl Bucket {
+    /// What it holds at `rate` in bytes per second: 2 ms.
+    fn size(self, rate: f64, smss: i64) -> i64 {
+        let burst = (rate / 500.0) as i64;
+        let bounded = burst.clamp(10 * smss, 256 * smss);
+        match self {
+            Self::Full | Self::Plain => burst.max(10 * smss),
+            Self::Quinn => bounded,
+            Self::Noq => bounded.min(((rate / 100.0) as i64).max(smss)),
+        }
+    }
+}
+
 /// How a stack sends.
 #[derive(Debug)]
 pub struct Rule {
@@ -152,12 +165,7 @@ impl Pacer {
             (Bucket::Full, None) => None,
             (Bucket::Quinn, _) | (Bucket::Noq, None) => {
                 if self.window != window {
-                    let most = match bucket {
-                        Bucket::Noq => ((by_window / 100.0) as i64).max(smss),
-                        _ => i64::MAX,
-                    };
-                    let burst = (by_window / 500.0) as i64;
-                    self.resize(burst.clamp(10 * smss, 256 * smss).min(most), window);
+                    self.resize(bucket.size(by_window, smss), window);
                 }
                 if self.tokens >= smss {
                     return None;
@@ -171,16 +179,7 @@ impl Pacer {
             }
             (_, pace) => {
                 let rate = pace.unwrap_or(1.25 * by_window).max(1.0);
-                let burst = match bucket {
-                    Bucket::Noq => {
-                        let least = ((rate / 100.0) as i64).max(smss);
-                        ((rate / 500.0) as i64)
-                            .clamp(10 * smss, 256 * smss)
-                            .min(least)
-                    }
-                    _ => (10 * smss).max((rate / 500.0) as i64),
-                };
-                self.resize(burst, -1);
+                self.resize(bucket.size(rate, smss), -1);
                 if self.fill(at, rate) {
                     self.since = at;
                 }
@@ -233,10 +232,10 @@ impl Candidate {
         let window = built(initial)?.window_of_data(connection);
         let smss = u64::from(connection.largest_segment_bytes);
         if window > initial + 2 * smss {
-            let less = built(initial * initial / window)?;
-            let smaller = built(initial * initial / window)?.window_of_data(connection);
+            let less = initial * initial / window;
+            let smaller = built(less)?.window_of_data(connection);
             if smaller.abs_diff(initial) < window - initial {
-                return Some(less);
+                return built(less);
             }
         }
         built(initial)
@@ -384,20 +383,15 @@ impl Candidate {
             }
             Event::Acked(at, packets) => {
                 self.run(*at);
-                let mut newest = *at;
-                for (place, packet) in packets.iter().enumerate() {
+                for packet in packets {
                     let number = self.number(packet);
                     let (now, left) = (instant(*at), instant(packet.left));
                     self.core.on_acked(now, left, bytes(packet.bytes), number);
                     self.una += packet.bytes;
-                    newest = if place == 0 {
-                        packet.left
-                    } else {
-                        newest.max(packet.left)
-                    };
                 }
                 self.next = self.next.max(self.una);
-                self.answered(*at, newest);
+                let newest = packets.iter().map(|packet| packet.left).max();
+                self.answered(*at, newest.unwrap_or(*at));
             }
             Event::Discarded(size) => {
                 self.hello = (self.hello - size).max(0);
@@ -425,5 +419,23 @@ impl Candidate {
         };
         self.wake = again.unwrap_or(at).max(at);
         made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_offers_here_what_its_adapter_says() {
+        for (name, adapter) in [
+            ("quinn", slowstart_quinn::CAPABILITIES),
+            ("noq", slowstart_noq::CAPABILITIES),
+        ] {
+            let rule = RULES.iter().find(|rule| rule.name == name);
+            let here = rule.expect("a stack of the table").capabilities;
+            let stack = adapter.stack;
+            assert_eq!(Capabilities { stack, ..here }, adapter, "{name}");
+        }
     }
 }
