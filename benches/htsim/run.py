@@ -181,6 +181,11 @@ def main() -> None:
     if given.ours:
         if not (given.htsim and given.build):
             parser.error("--ours needs --htsim and --build")
+        for program in filter(None, (given.ours, given.before)):
+            if not program.is_file():
+                parser.error(f"there is no program {program}: build slowstart-benches")
+        if not (given.htsim / "tcp.cpp").is_file():
+            parser.error(f"{given.htsim} is not the folder sim of csg-htsim: it has no tcp.cpp")
         run(given)
     if not given.rows.exists():
         parser.error(f"{given.rows} does not exist: measure with --ours")
