@@ -137,7 +137,7 @@ class Bbr3:
         self.saved = True
 
     def recovery(self) -> None:
-        """Fast recovery begins, with the loss that was told last."""
+        """Fast recovery begins, with the loss that was reported last."""
         self.recovery_start = self.delivered
 
     def ack(self, rs: Rs) -> None:

@@ -423,13 +423,13 @@ class Forecast(Standard):
             return math.isqrt(sum(v * v for v in values) // len(values) - mean * mean)
 
         rise = sum(rtts[15:]) // 5 - sum(rtts[:5]) // 5
-        told = [logarithm(value) for value in (
+        inputs = [logarithm(value) for value in (
             min(rtts), sum(rtts) // 20, spread(rtts) + 1, rtts[19], sum(gaps) // 19 + 1,
             spread(gaps) + 1, min(gaps) + 1, sorted(gaps)[9] + 1, acked + 1, flight + 1, abs(rise) + 1)]
         if rise < 0:
-            told[10] = -told[10]
+            inputs[10] = -inputs[10]
         w = weights(self.trained)
-        x = [min(max((t - c) * f >> 10, -4096), 4096) for t, c, f in zip(told, w["centre"], w["factor"])]
+        x = [min(max((t - c) * f >> 10, -4096), 4096) for t, c, f in zip(inputs, w["centre"], w["factor"])]
         for layer in ("first", "second"):
             x = [max(sum(map(int.__mul__, row, x)) + bias >> 12, 0)
                  for row, bias in zip(w[layer], w[layer + "_bias"])]

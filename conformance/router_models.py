@@ -84,23 +84,23 @@ class QuickStart(Standard):
 
 
 class Told(Sender):
-    """A sender whose packets collect what routers say; `told` is what an ACK brings, `None` where a
+    """A sender whose packets collect what routers say; `feedback` is what an ACK brings, `None` where a
     router did not help. Without their help it is Reno."""
 
     key, help = "", None
 
-    def established(self, rtt: int, told: int | None) -> None:
+    def established(self, rtt: int, feedback: int | None) -> None:
         self.rtt = rtt
-        self.hear(told)
+        self.hear(feedback)
         self.write(f"established rtt={rtt}")
 
-    def hear(self, told: int | None) -> None:
-        self.help = told
-        self.words = f" {self.key}={'none' if told is None else told}"
+    def hear(self, feedback: int | None) -> None:
+        self.help = feedback
+        self.words = f" {self.key}={'none' if feedback is None else feedback}"
 
-    def heard(self, now: int, una: int, told: int | None, **more) -> None:
+    def heard(self, now: int, una: int, feedback: int | None, **more) -> None:
         """An ACK."""
-        self.hear(told)
+        self.hear(feedback)
         self.ack(now, una, rtt=self.rtt, **more)
 
     words = ""
@@ -115,13 +115,13 @@ class Rcp(Told):
 
     key = "rate"
 
-    def hear(self, told: int | None) -> None:
-        if told is None and self.help is not None:
+    def hear(self, feedback: int | None) -> None:
+        if feedback is None and self.help is not None:
             self.cwnd = self.reno
-        super().hear(told)
-        if told is not None:
+        super().hear(feedback)
+        if feedback is not None:
             self.packet = self.file.smss + HEADERS + 12
-            self.cwnd = max(window(told, 2 * self.rtt, self.packet), 4)
+            self.cwnd = max(window(feedback, 2 * self.rtt, self.packet), 4)
 
     reno = 10
 
@@ -164,13 +164,13 @@ class Xcp(Told):
     key = "feedback"
     exact = Fraction(0)
 
-    def hear(self, told: int | None) -> None:
-        super().hear(told)
-        if told is None or self.phase != "open":
+    def hear(self, feedback: int | None) -> None:
+        super().hear(feedback)
+        if feedback is None or self.phase != "open":
             return
         if int(self.exact) != self.cwnd:
             self.exact = Fraction(self.cwnd)
-        change = Fraction(told * self.rtt, 1_000_000 * (self.file.smss + HEADERS + 20))
+        change = Fraction(feedback * self.rtt, 1_000_000 * (self.file.smss + HEADERS + 20))
         self.exact = max(self.exact + change, Fraction(1))
         self.cwnd = int(self.exact)
 

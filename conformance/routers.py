@@ -92,14 +92,14 @@ def path(name: str, title: str, source: str, model: type) -> Rcp | Xcp:
     return model(file, Standard(), Reno(), 10)
 
 
-def recovery(s: Rcp | Xcp, told: int | None) -> None:
+def recovery(s: Rcp | Xcp, feedback: int | None) -> None:
     """The first of what is outstanding is lost; every later segment arrives, then it."""
     una, end = s.una, s.nxt
     for i in range(1, end - una):
-        s.heard(s.now + 1_000, una, told, sacked=i, lost=1 if i == 3 else 0)
-        if i == 3 and s.key == "feedback" and told:
+        s.heard(s.now + 1_000, una, feedback, sacked=i, lost=1 if i == 3 else 0)
+        if i == 3 and s.key == "feedback" and feedback:
             s.file.note("An ACK that delivers nothing brings feedback, which moves nothing.")
-            s.heard(s.now + 500, una, told, sacked=i)
+            s.heard(s.now + 500, una, feedback, sacked=i)
         room = s.cwnd - s.flight()
         if i >= 3 and room > 0:
             if s.resent < s.lost:
@@ -107,7 +107,7 @@ def recovery(s: Rcp | Xcp, told: int | None) -> None:
                 room -= 1
             if room > 0:
                 s.send(s.now, room)
-    s.heard(s.now + 50_000, end, told)
+    s.heard(s.now + 50_000, end, feedback)
 
 
 def rcp() -> None:
@@ -161,8 +161,8 @@ def xcp() -> None:
     s.established(100_000, 0)
     s.fill(0)
     s.file.note("10,720 bytes per second over 100 ms are a packet of 1072 bytes with its headers.")
-    for i, told in enumerate((0, 10_720, 5_360, 5_360, 32_000, 77_770, -10_720, -300_000, 0, 1_000_000)):
-        s.heard(100_000 + 1_000 * i, i + 1, told)
+    for i, feedback in enumerate((0, 10_720, 5_360, 5_360, 32_000, 77_770, -10_720, -300_000, 0, 1_000_000)):
+        s.heard(100_000 + 1_000 * i, i + 1, feedback)
         s.fill(s.now)
     assert s.cwnd == 94, s.cwnd
     s.file.write()

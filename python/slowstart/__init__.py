@@ -9,7 +9,7 @@ Public names, all importable from ``slowstart``:
 - ``__version__`` is the version.
 
 Seven submodules are public, too: :mod:`slowstart.startup` (algorithms written in Python),
-:mod:`slowstart.look` (a path without TCP), :mod:`slowstart.metrics` (many connections),
+:mod:`slowstart.characterization` (a path without TCP), :mod:`slowstart.metrics` (many connections),
 :mod:`slowstart.plots` and :mod:`slowstart.figure_style` (figures), :mod:`slowstart.sweeps` and
 :mod:`slowstart.studies`. Everything else is internal and may change.
 

@@ -129,7 +129,7 @@ def algorithms() -> list[AlgorithmInfo]:
 def paths() -> list[PathInfo]:
     """The preset paths."""
 
-def look(
+def characterize(
     path: str, *, seed: int, duration: str, every: str
 ) -> tuple[str, Table, list[tuple[str, float, int]], Table]:
     """Observes a path without TCP.
@@ -142,7 +142,7 @@ def look(
 def topology(path: str) -> str:
     """The nodes, links, hosts and routes of a path and of the flows of its file (JSON)."""
 
-def network_look(path: str, *, seed: int, duration: str) -> str | None:
+def characterize_network(path: str, *, seed: int, duration: str) -> str | None:
     """An ad-hoc network or a constellation over time (JSON); None if the path has none."""
 
 def probing(path: str, *, seed: int, duration: str) -> Scenario:

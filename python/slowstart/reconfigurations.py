@@ -32,7 +32,7 @@ def reconfigurations(
     """How much of each new capacity of a link is used after its reconfigurations.
 
     The path has the model ``leo`` with a ``phase``. What its forward link could have carried is
-    what :func:`slowstart.look.watch` measures with the seed of the run.
+    what :func:`slowstart.characterization.watch` measures with the seed of the run.
 
     Args:
         flow_traces: The time series of flows of one scenario (``Result.flow_traces``).

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import slowstart
-from slowstart import figure_style, look, metrics, startup, traces
+from slowstart import characterization, figure_style, metrics, startup, traces
 
-MODULES = ("", ".running", ".metrics", ".look", ".figure_style", ".startup", ".traces")
+MODULES = ("", ".running", ".metrics", ".characterization", ".figure_style", ".startup", ".traces")
 # Each public function of these is described.
 WHOLE = (metrics, figure_style, startup, traces)
 
@@ -34,8 +34,8 @@ def functions_of(module: ModuleType) -> list[Callable[..., Any]]:
 
 PUBLIC: list[Callable[..., Any]] = [
     *(each for each in vars(slowstart).values() if inspect.isfunction(each)),
-    look.resolved,
-    look.watch,
+    characterization.resolved,
+    characterization.watch,
     *(each for module in WHOLE for each in functions_of(module)),
 ]
 

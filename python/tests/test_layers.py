@@ -44,7 +44,7 @@ FLOORS = (
     ("figures.exchanges", "figures.networks", "figures.topology", "figures.tradeoff"),
     ("figures.rate_changes", "figures.sharing", "figures.visits"),
     ("report.pairs", "report.sharing", "report.table_files"),
-    ("report.page", "report.exits", "look"),
+    ("report.page", "report.exits", "characterization"),
     ("report.artifacts",),
     ("report.redraw",),
     # Captures.

@@ -110,7 +110,7 @@ def test_a_forgotten_check_still_names_the_library(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(extras, "missing", list)
-    monkeypatch.setitem(sys.modules, "slowstart.look", None)
+    monkeypatch.setitem(sys.modules, "slowstart.characterization", None)
     monkeypatch.setattr(cli, "program", lambda _: __import__("polars_of_another_name"))
     with pytest.raises(ModuleNotFoundError):
         cli.invoke(["path", "geo"])

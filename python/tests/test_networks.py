@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart import InputError, look
+from slowstart import InputError, characterization
 from slowstart.commands.cli import invoke
 from slowstart.figures import networks as network_plots
 from slowstart.figures import topology
@@ -167,7 +167,7 @@ def test_wires_are_drawn_without_the_radio_nodes() -> None:
 
 def test_only_the_simulator_has_networks(command: Command) -> None:
     with pytest.raises(InputError, match=r"there is no \[path\] to measure"):
-        look.watch(str(example("adhoc")))
+        characterization.watch(str(example("adhoc")))
     refused = command("compare", str(example("adhoc")), "-a", "cubic", "--stack", "linux")
     assert refused.returncode != 0
     assert "Traceback" not in refused.stderr

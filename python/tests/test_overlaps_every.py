@@ -19,7 +19,7 @@ from test_layers import MODULES
 from test_overlaps import KINDS, assert_apart
 from test_overlaps_elsewhere import CAPTURE, WORKED
 
-from slowstart import figure_style, look, plots
+from slowstart import characterization, figure_style, plots
 from slowstart.analysis import (
     census,
     census_figures,
@@ -225,8 +225,10 @@ def receivers(_: Folder) -> Figures:
 
 
 def paths(_: Folder) -> Figures:
-    yield look.figure(look.watch("lte", duration="2 s"))
-    yield look.figure(look.watch(str(EXAMPLES / "busy-path.toml"), duration="2 s"))
+    yield characterization.figure(characterization.watch("lte", duration="2 s"))
+    yield characterization.figure(
+        characterization.watch(str(EXAMPLES / "busy-path.toml"), duration="2 s")
+    )
 
 
 def steps(folder: Folder) -> Figures:

@@ -132,7 +132,7 @@ def test_a_scenario_runs_by_name(command: Command) -> None:
 def test_a_path_is_looked_at_by_name(command: Command) -> None:
     done = command("path", "suite/transient-increase", "--duration", "1 s", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["look"]["path"]["name"] == "suite/transient-increase"
+    assert json.loads(done.stdout)["characterization"]["path"]["name"] == "suite/transient-increase"
 
 
 def test_scenarios_are_listed(command: Command) -> None:

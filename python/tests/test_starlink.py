@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import slowstart
-from slowstart import look
+from slowstart import characterization
 from slowstart.errors import InputError
 from slowstart.metrics import reconfigurations
 from slowstart.reconfigurations import instants
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 PHASE_S, INTERVAL_S, END_S = 12, 15, 57
 
 
-def seen(name: str, seeds: int) -> Iterator[tuple[look.Link, Numbers, Numbers]]:
+def seen(name: str, seeds: int) -> Iterator[tuple[characterization.Link, Numbers, Numbers]]:
     """The forward link, and when pings left and how long they took (ms; NaN: lost)."""
     for seed in range(1, seeds + 1):
-        watched = look.watch(name, seed=seed, duration=f"{END_S} s")
+        watched = characterization.watch(name, seed=seed, duration=f"{END_S} s")
         probes = watched.probes
         rtt = (probes["forward_s"] + probes["reverse_s"]).to_numpy() * 1000
         yield watched.links[0], probes["time_s"].to_numpy(), rtt
@@ -57,9 +57,9 @@ def steps_of_minimum(sent: Numbers, rtt: Numbers) -> list[float]:
 
 @pytest.mark.parametrize("name", ["starlink", "starlink-remote"])
 def test_a_run_meets_its_changes_at_12_27_42_and_57_seconds(name: str) -> None:
-    assert instants(look.resolved(name), 60) == [12, 27, 42, 57]
+    assert instants(characterization.resolved(name), 60) == [12, 27, 42, 57]
     with pytest.raises(InputError, match="no model leo with a phase"):
-        instants(look.resolved("leo"), 60)
+        instants(characterization.resolved("leo"), 60)
 
 
 def test_rates_and_round_trips_near_a_gateway() -> None:
@@ -68,7 +68,7 @@ def test_rates_and_round_trips_near_a_gateway() -> None:
     for link, sent, rtt in seen("starlink", 6):
         steps += steps_of_minimum(sent, rtt)
 
-        def carried(begin: float, end: float, link: look.Link = link) -> float:
+        def carried(begin: float, end: float, link: characterization.Link = link) -> float:
             return float(np.searchsorted(link.times_s, end) - np.searchsorted(link.times_s, begin))
 
         for at in begins():
@@ -116,7 +116,7 @@ def test_interruptions_of_a_remote_terminal() -> None:
 def test_what_is_carried_of_each_capacity() -> None:
     """A link that carries half of what it could, and all of it from 20 s on."""
     times = np.arange(0, 60, 0.001)
-    capacity = look.Link("forward", 60.0, 1000, times)
+    capacity = characterization.Link("forward", 60.0, 1000, times)
     carried = np.where(times < 20, 500 * times / 0.001, 500 * 20_000 + 1000 * (times - 20) / 0.001)
     links = pl.DataFrame({"run": 0, "link": "forward", "time_s": times, "drops": 0,
                           "transmitted_bytes": carried})  # fmt: skip
@@ -142,7 +142,7 @@ def test_a_flow_carries_less_than_the_link_could() -> None:
     file = "starlink-remote"
     (scenario,) = slowstart.compare(file, "cubic", duration="30 s")
     result = slowstart.run(scenario, traces=True)
-    capacity = {0: look.watch(file, seed=1, duration="30 s").links[0]}
+    capacity = {0: characterization.watch(file, seed=1, duration="30 s").links[0]}
     path = scenario.resolved["path"]
     (row,) = reconfigurations(result.flow_traces(), result.link_traces(), path, capacity).to_dicts()
     assert row["change_s"] == 12.0

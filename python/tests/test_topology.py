@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowstart import InputError, look
+from slowstart import InputError, characterization
 from slowstart.commands.cli import invoke
 from slowstart.figures import topology
 
@@ -73,8 +73,8 @@ def test_the_command_writes_the_figure_and_lists_routes(
     assert "forward second third" in printed
     assert (out / "topology.png").stat().st_size > 10_000
     assert (out / "topology.svg").read_text().startswith("<?xml")
-    document = look.numbers(look.watch(file, duration="1 s"))
-    routes = document["look"]["topology"]["routes"]
+    document = characterization.numbers(characterization.watch(file, duration="1 s"))
+    routes = document["characterization"]["topology"]["routes"]
     assert [route["base_rtt_min_ms"] for route in routes] == [60.0] * 4
 
 

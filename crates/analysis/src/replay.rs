@@ -102,7 +102,7 @@ impl Player {
 pub fn replay(connection: &Connection, algorithm: &Algorithm) -> Replay {
     let begin = match connection.steps.first() {
         Some(Step::Sent(at, ..)) if connection.initial_window_bytes.is_some() => *at,
-        _ => return told(connection, algorithm, End::Nothing, 0, None),
+        _ => return outcome(connection, algorithm, End::Nothing, 0, None),
     };
     let real = connection.verdict.exit.as_ref();
     let real = real.map_or(i64::MAX, |exit| (exit.time_interval_s[1] * 1e9) as i64);
@@ -144,10 +144,10 @@ pub fn replay(connection: &Connection, algorithm: &Algorithm) -> Replay {
             break;
         }
     }
-    told(connection, algorithm, end, last, Some(&player))
+    outcome(connection, algorithm, end, last, Some(&player))
 }
 
-fn told(
+fn outcome(
     connection: &Connection,
     algorithm: &Algorithm,
     end: End,

@@ -10,7 +10,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::vector::{Event, Header, Kind};
 
-/// What a congestion control is told of an event.
+/// What a congestion control learns of an event.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one at a time, on the stack")]
 pub(crate) enum Facts {

@@ -112,7 +112,7 @@ impl Driver {
         let mut flight = self.flight.clone();
         let facts = flight.apply(event)?;
         self.flight = flight;
-        tell(event, facts, &self.flight, &self.header, subject);
+        notify(event, facts, &self.flight, &self.header, subject);
         let window = subject.window();
         Ok(Answer {
             cwnd: window.cwnd,
@@ -125,7 +125,13 @@ impl Driver {
     }
 }
 
-fn tell(event: &Event, facts: Facts, flight: &Flight, header: &Header, subject: &mut impl Subject) {
+fn notify(
+    event: &Event,
+    facts: Facts,
+    flight: &Flight,
+    header: &Header,
+    subject: &mut impl Subject,
+) {
     let now = event.now;
     let congestion = |kind, phase, in_flight, first_of_window| Congestion {
         now,

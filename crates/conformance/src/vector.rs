@@ -99,7 +99,7 @@ pub enum Kind {
         app_limited: bool,
         /// Its delivery-rate sample, where it is stated.
         sample: Option<Sampled>,
-        /// What routers told; it counts before the rest.
+        /// The feedback of routers; it counts before the rest.
         feedback: Option<Feedback>,
     },
     /// While the ACK that follows is processed, a segment is declared lost.

@@ -256,15 +256,22 @@ fn xcp_moves_its_window_by_the_feedback_times_the_round_trip() {
         ttl: HOST_TTL,
     };
     assert_eq!(xcp.feedback(), Some(carried));
-    let mut told = |delta| {
+    let mut window_after = |delta| {
         xcp.on_feedback(Instant::ZERO, &Feedback::XcpEcho { delta: Some(delta) });
         xcp.window().cwnd_segments()
     };
     // 15,000 B/s for 100 ms are one packet of 1500 bytes; so is a third of that rate, three times.
-    assert_eq!(told(15_000), 11);
-    assert_eq!([told(5_000), told(5_000), told(5_001)], [11, 11, 12]);
-    assert_eq!(told(-150_000), 2);
-    assert_eq!(told(i64::MIN), 1);
-    assert_eq!(told(0), 1);
-    assert!(told(i64::MAX) > 1_000_000);
+    assert_eq!(window_after(15_000), 11);
+    assert_eq!(
+        [
+            window_after(5_000),
+            window_after(5_000),
+            window_after(5_001)
+        ],
+        [11, 11, 12]
+    );
+    assert_eq!(window_after(-150_000), 2);
+    assert_eq!(window_after(i64::MIN), 1);
+    assert_eq!(window_after(0), 1);
+    assert!(window_after(i64::MAX) > 1_000_000);
 }

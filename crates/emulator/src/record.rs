@@ -160,7 +160,7 @@ impl Recorder {
 }
 
 /// A packet whose turn has not come.
-struct Held {
+struct Waiting {
     size: u32,
     bytes: Vec<u8>,
     comment: Option<&'static str>,
@@ -174,7 +174,7 @@ struct Sink {
     /// the other direction do.
     shifts: [Duration; 2],
     /// Packets whose turn has not come, by time and number.
-    waiting: BTreeMap<(u64, u64), Held>,
+    waiting: BTreeMap<(u64, u64), Waiting>,
     count: u64,
 }
 
@@ -198,12 +198,12 @@ impl Sink {
             Direction::Reverse => at + after,
         };
         self.count += 1;
-        let held = Held {
+        let packet = Waiting {
             size: record.size,
             bytes: record.bytes.clone(),
             comment,
         };
-        self.waiting.insert((seen, self.count), held);
+        self.waiting.insert((seen, self.count), packet);
         self.write_until(at.saturating_sub(before))
     }
 
@@ -212,9 +212,9 @@ impl Sink {
         while let Some(first) = self.waiting.first_entry()
             && first.key().0 < bound
         {
-            let ((at, _), held) = first.remove_entry();
+            let ((at, _), packet) = first.remove_entry();
             self.writer
-                .packet(0, at, held.size, &held.bytes, held.comment)?;
+                .packet(0, at, packet.size, &packet.bytes, packet.comment)?;
         }
         Ok(())
     }

@@ -34,8 +34,8 @@ impl Acks {
 
     /// The observation that `row`, recorded at `at`, makes possible; none with the first segment.
     /// The caller adds what was delivered by then.
-    pub(crate) fn look(&mut self, row: &Row, at: Instant) -> Option<Observation> {
-        let mut look = Observation {
+    pub(crate) fn observe(&mut self, row: &Row, at: Instant) -> Option<Observation> {
+        let mut observation = Observation {
             now: at,
             info: info(row),
             rtt: None,
@@ -45,19 +45,19 @@ impl Acks {
         };
         match row.kind {
             RowKind::Segment => {
-                look.now = self.pending.replace(at)?;
-                look.acks = 1;
-                look.rtt = self.sample(row).map(|rtt| (rtt, 1));
+                observation.now = self.pending.replace(at)?;
+                observation.acks = 1;
+                observation.rtt = self.sample(row).map(|rtt| (rtt, 1));
             }
             RowKind::State => {
-                let reduced = matches!(look.info.ca_state, CA_CWR | CA_RECOVERY | CA_LOSS);
-                look.before = reduced.then_some(row.prior_cwnd);
+                let reduced = matches!(observation.info.ca_state, CA_CWR | CA_RECOVERY | CA_LOSS);
+                observation.before = reduced.then_some(row.prior_cwnd);
             }
         }
         // A change of state is recorded some microseconds after the ACK that caused it.
-        look.now = look.now.max(self.latest);
-        self.latest = look.now;
-        Some(look)
+        observation.now = observation.now.max(self.latest);
+        self.latest = observation.now;
+        Some(observation)
     }
 
     /// The state after the last segment, from TCP_INFO.
@@ -145,22 +145,34 @@ mod tests {
         let at = Instant::from_millis;
         let mut acks = Acks::new(100_000);
         let first = row(RowKind::Segment, 10, 800_000, 1);
-        assert!(acks.look(&first, at(100)).is_none());
+        assert!(acks.observe(&first, at(100)).is_none());
         // The first ACK had a sample of 140 ms.
         let second = row(RowKind::Segment, 12, 840_000, 2897);
-        let look = acks.look(&second, at(103)).expect("the first ACK's");
-        assert_eq!((look.now, look.info.cwnd, look.acks), (at(100), 12, 1));
-        assert_eq!(look.rtt, Some((Duration::from_millis(140), 1)));
+        let observation = acks.observe(&second, at(103)).expect("the first ACK's");
+        assert_eq!(
+            (observation.now, observation.info.cwnd, observation.acks),
+            (at(100), 12, 1)
+        );
+        assert_eq!(observation.rtt, Some((Duration::from_millis(140), 1)));
         // The second one puts the sender into recovery.
         let mut state = row(RowKind::State, 12, 840_000, 2897);
         state.ca_state = CA_RECOVERY;
-        let look = acks.look(&state, at(104)).expect("the change");
-        assert_eq!((look.now, look.acks, look.before), (at(104), 0, Some(77)));
+        let observation = acks.observe(&state, at(104)).expect("the change");
+        assert_eq!(
+            (observation.now, observation.acks, observation.before),
+            (at(104), 0, Some(77))
+        );
         let third = row(RowKind::Segment, 6, 840_000, 2897);
-        let look = acks.look(&third, at(110)).expect("the second ACK's");
-        assert_eq!((look.now, look.info.cwnd, look.rtt), (at(104), 6, None));
-        let look = acks.last(Info::default(), 5).expect("the third ACK's");
-        assert_eq!((look.now, look.delivered, look.acks), (at(110), 5, 1));
+        let observation = acks.observe(&third, at(110)).expect("the second ACK's");
+        assert_eq!(
+            (observation.now, observation.info.cwnd, observation.rtt),
+            (at(104), 6, None)
+        );
+        let observation = acks.last(Info::default(), 5).expect("the third ACK's");
+        assert_eq!(
+            (observation.now, observation.delivered, observation.acks),
+            (at(110), 5, 1)
+        );
         assert!(acks.last(Info::default(), 5).is_none());
     }
 }

@@ -25,12 +25,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Keeps HyStart as requested until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HystartSetting {
     /// The lock, and the value to restore.
     locked: Option<(File, Option<String>)>,
 }
 
-impl Held {
+impl HystartSetting {
     /// Waits until HyStart can be as `wanted`, and sets it.
     pub(crate) fn new(wanted: HyStart, cancel: &AtomicBool) -> Result<Self, StackError> {
         match wanted {
@@ -46,7 +46,7 @@ fn system(what: &str) -> impl FnOnce(io::Error) -> StackError {
     move |error| StackError::System(what, error)
 }
 
-fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
+fn hold_on(cancel: &AtomicBool) -> Result<HystartSetting, StackError> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -63,7 +63,7 @@ fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
         locked = Some((file, None));
     }
     match read_switch() {
-        Some(true) | None => Ok(Held { locked }),
+        Some(true) | None => Ok(HystartSetting { locked }),
         Some(false) => Err(StackError::Unsupported(format!(
             "`cubic+hystart` needs HyStart, which is switched off in this kernel: write 1 to \
              {SWITCH}"
@@ -71,7 +71,7 @@ fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
     }
 }
 
-fn hold_off(cancel: &AtomicBool) -> Result<Held, StackError> {
+fn hold_off(cancel: &AtomicBool) -> Result<HystartSetting, StackError> {
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -86,12 +86,12 @@ fn hold_off(cancel: &AtomicBool) -> Result<Held, StackError> {
     file.write_all(before.as_bytes())
         .and_then(|()| file.sync_all())
         .map_err(system(LOCK))?;
-    let held = Held {
+    let setting = HystartSetting {
         locked: Some((file, Some(before))),
     };
-    // From here on, dropping `held` restores the value.
+    // From here on, dropping `setting` restores the value.
     fs::write(SWITCH, "0").map_err(system(SWITCH))?;
-    Ok(held)
+    Ok(setting)
 }
 
 fn read_switch() -> Option<bool> {
@@ -120,7 +120,7 @@ fn recover(file: &mut File, switch: impl AsRef<Path>) -> io::Result<()> {
     file.rewind()
 }
 
-impl Drop for Held {
+impl Drop for HystartSetting {
     fn drop(&mut self) {
         if let Some((file, Some(before))) = &self.locked
             && fs::write(SWITCH, before).is_ok()

@@ -174,7 +174,7 @@ impl Observer {
     }
 
     /// The observation that TCP_INFO gives.
-    pub(crate) fn look(&self, now: Instant, info: Info, delivered: u64) -> Observation {
+    pub(crate) fn observe(&self, now: Instant, info: Info, delivered: u64) -> Observation {
         Observation {
             now,
             info,
@@ -206,16 +206,16 @@ impl Observer {
     /// last call; it is called when this flow has left slow start.
     pub(crate) fn take(
         &mut self,
-        look: &Observation,
+        observation: &Observation,
         counters: &mut dyn FnMut() -> HyStartCounters,
     ) {
-        let Observation { now, info, .. } = *look;
+        let Observation { now, info, .. } = *observation;
         // The kernel has undone a reduction, as for packets that were only late: slow start goes on.
         if info.ssthresh.is_none() && self.exit.is_some_and(|exit| exit.by_congestion) {
             self.exit = None;
         }
         if self.exit.is_none() {
-            self.exit = self.exit_in(look, counters);
+            self.exit = self.exit_in(observation, counters);
         }
         if self.first_loss.is_none()
             && (info.lost > 0 || matches!(info.ca_state, CA_RECOVERY | CA_LOSS))
@@ -226,10 +226,10 @@ impl Observer {
             self.losses_entered += 1;
         }
         self.last = info;
-        if look.acks == 0 {
+        if observation.acks == 0 {
             return;
         }
-        if let Some((rtt, count)) = look.rtt {
+        if let Some((rtt, count)) = observation.rtt {
             self.record_rtt(now, rtt, count);
         }
         let acked = self.acked();
@@ -245,9 +245,9 @@ impl Observer {
                     .ssthresh
                     .map_or(Bytes::MAX, |segments| smss * u64::from(segments)),
                 in_flight: smss * info.in_flight(),
-                rtt: look.rtt.map(|(rtt, _)| rtt),
+                rtt: observation.rtt.map(|(rtt, _)| rtt),
                 acked,
-                delivered: look.delivered,
+                delivered: observation.delivered,
                 pacing_rate: info.pacing_rate.map_or(Rate::MAX, Rate::from_bytes_per_sec),
             });
         }
@@ -264,10 +264,10 @@ impl Observer {
 
     fn exit_in(
         &self,
-        look: &Observation,
+        observation: &Observation,
         counters: &mut dyn FnMut() -> HyStartCounters,
     ) -> Option<Exit> {
-        let Observation { now, info, .. } = *look;
+        let Observation { now, info, .. } = *observation;
         let ssthresh = u64::from(info.ssthresh?);
         let exit = |cwnd_segments, reason, by_congestion| {
             Some(Exit {
@@ -297,7 +297,7 @@ impl Observer {
             // BBR sets a threshold when it leaves start-up, but not at a loss.
             return exit(before.max(u64::from(info.cwnd)), self.kind.exit, false);
         }
-        let reduced = || match look.before {
+        let reduced = || match observation.before {
             Some(before) => u64::from(before),
             None => self.before_loss(ssthresh, before),
         };
@@ -348,7 +348,7 @@ mod tests {
         Observer::new(kind, size, times, open(100_000), None)
     }
 
-    fn look(millis: u64, info: Info) -> Observation {
+    fn observe(millis: u64, info: Info) -> Observation {
         Observation {
             now: Instant::from_millis(millis),
             info,
@@ -387,7 +387,7 @@ mod tests {
             train: (1, 400),
             delay: (0, 0),
         };
-        observer.take(&look(700, info), &mut counters);
+        observer.take(&seen_at(700, info), &mut counters);
         let exit = observer.exit.expect("an exit");
         assert_eq!((exit.cwnd_segments, exit.reason), (400, "ack-train"));
         assert!(!exit.by_congestion);
@@ -404,7 +404,7 @@ mod tests {
             info.ssthresh = Some(700);
             info.ca_state = CA_RECOVERY;
             info.lost = 3;
-            observer.take(&look(900, info), &mut HyStartCounters::default);
+            observer.take(&seen_at(900, info), &mut HyStartCounters::default);
             let exit = observer.exit.expect("an exit");
             assert_eq!((exit.cwnd_segments, exit.reason), (expected, "loss"));
             assert_eq!(observer.first_loss, Some(Instant::from_millis(900)));
@@ -414,11 +414,11 @@ mod tests {
                 exit: None,
                 ..observer
             };
-            let look = Observation {
+            let observation = Observation {
                 before: Some(1003),
-                ..look(901, info)
+                ..observe(901, info)
             };
-            observer.take(&look, &mut HyStartCounters::default);
+            observer.take(&observation, &mut HyStartCounters::default);
             assert_eq!(observer.exit.expect("an exit").cwnd_segments, 1003);
         }
     }
@@ -428,17 +428,17 @@ mod tests {
         let mut observer = observer(CUBIC, None);
         let mut info = open(100_000);
         (info.ssthresh, info.ca_state) = (Some(70), CA_RECOVERY);
-        observer.take(&look(300, info), &mut HyStartCounters::default);
+        observer.take(&seen_at(300, info), &mut HyStartCounters::default);
         assert_eq!(observer.exit.expect("a loss").reason, "loss");
         (info.ssthresh, info.ca_state) = (None, 0);
-        observer.take(&look(400, info), &mut HyStartCounters::default);
+        observer.take(&seen_at(400, info), &mut HyStartCounters::default);
         assert_eq!(observer.exit, None);
         info.ssthresh = Some(400);
         let mut counters = || HyStartCounters {
             train: (1, 400),
             delay: (0, 0),
         };
-        observer.take(&look(700, info), &mut counters);
+        observer.take(&seen_at(700, info), &mut counters);
         let exit = observer.exit.expect("an exit");
         assert_eq!(
             (exit.reason, exit.at),
@@ -452,13 +452,13 @@ mod tests {
         let mut info = open(100_000);
         info.segs_in = 2;
         info.bytes_acked = 1000;
-        observer.take(&look(200, info), &mut HyStartCounters::default);
+        observer.take(&seen_at(200, info), &mut HyStartCounters::default);
         assert_eq!(
             (observer.acked(), observer.is_complete(&info)),
             (999, false)
         );
         info.bytes_acked = 1002;
-        observer.take(&look(201, info), &mut HyStartCounters::default);
+        observer.take(&seen_at(201, info), &mut HyStartCounters::default);
         assert_eq!(
             (observer.acked(), observer.is_complete(&info)),
             (1000, true)

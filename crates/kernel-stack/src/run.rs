@@ -15,7 +15,7 @@ use units::Duration;
 
 use crate::error::StackError;
 use crate::exchanges::{self, Talks};
-use crate::hystart::Held;
+use crate::hystart::HystartSetting;
 use crate::options::{Sampler, StackOptions};
 use crate::plan::Plan;
 use crate::sampler::{self, Seen, Setup, Watched};
@@ -80,7 +80,7 @@ pub fn run(
         traffic: Vec::new(),
         ..scenario.path.clone()
     };
-    let _hystart = Held::new(plan.hystart, cancel)?;
+    let _hystart = HystartSetting::new(plan.hystart, cancel)?;
     let guests = register_guests(&mut plan)?;
     let prepared = Emulation::prepare(
         &path,

@@ -195,7 +195,7 @@ impl<'a> Watcher<'a> {
         }
         self.conclude();
         for at in 0..self.seen.flows.len() {
-            self.look_at(at, now);
+            self.observe_flow(at, now);
         }
     }
 
@@ -235,11 +235,12 @@ impl<'a> Watcher<'a> {
                     }
                 }
                 Event::Row(row) => {
-                    if let Some(mut look) = watched.acks.look(&row, at) {
-                        look.delivered = self.shared.flows[flow as usize].delivered_at(look.now);
-                        self.seen.observations += u64::from(look.acks);
+                    if let Some(mut observation) = watched.acks.observe(&row, at) {
+                        observation.delivered =
+                            self.shared.flows[flow as usize].delivered_at(observation.now);
+                        self.seen.observations += u64::from(observation.acks);
                         let mut counters = since_last(&mut self.setup.counters, &mut self.counted);
-                        watched.observer.take(&look, &mut counters);
+                        watched.observer.take(&observation, &mut counters);
                     }
                 }
             }
@@ -247,7 +248,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Observes one flow, and ends it if it is over.
-    fn look_at(&mut self, at: usize, now: Instant) {
+    fn observe_flow(&mut self, at: usize, now: Instant) {
         let Some(stream) = self.seen.flows[at].stream.clone() else {
             return;
         };
@@ -257,17 +258,21 @@ impl<'a> Watcher<'a> {
         let watched = &mut self.seen.flows[at];
         let progress = &self.shared.flows[watched.flow as usize];
         if let Some(beside) = &mut watched.beside {
-            let look = beside.look(self.shared.now(), info, progress.delivered());
+            let observation = beside.observe(self.shared.now(), info, progress.delivered());
             let mut counters = since_last(&mut self.setup.counters, &mut self.counted_beside);
-            beside.take(&look, &mut counters);
+            beside.take(&observation, &mut counters);
         }
         let stopped = now >= watched.stop.min(self.end);
         // The receiving application may be a moment behind its kernel.
         let complete = watched.observer.is_complete(&info) && progress.finished().is_some();
         let over = complete || stopped;
-        let look = if self.setup.probe.is_none() {
+        let observation = if self.setup.probe.is_none() {
             let now = self.shared.now();
-            Some(watched.observer.look(now, info, progress.delivered_at(now)))
+            Some(
+                watched
+                    .observer
+                    .observe(now, info, progress.delivered_at(now)),
+            )
         } else if over {
             watched.end = self.shared.now();
             self.listen();
@@ -286,10 +291,10 @@ impl<'a> Watcher<'a> {
             self.conclude();
         }
         let watched = &mut self.seen.flows[at];
-        if let Some(look) = look {
+        if let Some(observation) = observation {
             self.seen.observations += 1;
             let mut counters = since_last(&mut self.setup.counters, &mut self.counted);
-            watched.observer.take(&look, &mut counters);
+            watched.observer.take(&observation, &mut counters);
         }
         if !over {
             return;

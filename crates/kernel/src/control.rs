@@ -1,6 +1,6 @@
 //! The congestion controls that can be loaded, and their options.
 
-use tables::Held;
+use tables::Supported;
 
 use crate::Error;
 use crate::offered::Offered;
@@ -13,26 +13,26 @@ pub struct Control {
     /// The same algorithm in the simulator.
     pub algorithm: &'static str,
     /// The options with which it can be loaded. An algorithm with another one is refused.
-    pub options: &'static [Held],
+    pub options: &'static [Supported],
     /// One line about it.
     pub summary: &'static str,
     /// Whether it is loaded when none is named.
     pub default: bool,
 }
 
-const SEARCH: &[Held] = &[
-    Held::new("exit", "the program has all exits"),
-    Held::new("threshold", "the program compares thousandths"),
-    Held::new("missed", "the program does not freeze its time").only(&["keep", "reset"]),
-    Held::new("alpha", "whole initial round trips"),
-    Held::new(
+const SEARCH: &[Supported] = &[
+    Supported::new("exit", "the program has all exits"),
+    Supported::new("threshold", "the program compares thousandths"),
+    Supported::new("missed", "the program does not freeze its time").only(&["keep", "reset"]),
+    Supported::new("alpha", "whole initial round trips"),
+    Supported::new(
         "passive",
         "the program reports its first decision, and does not exit",
     ),
-    Held::new("arithmetic", "whole percent in either case").only(&["exact", "percent"]),
+    Supported::new("arithmetic", "whole percent in either case").only(&["exact", "percent"]),
 ];
 
-const SUSS: &[Held] = &[Held::new(
+const SUSS: &[Supported] = &[Supported::new(
     "override_window",
     "accepted, but the program stays within the advertised window: compare it with `cubic+suss`",
 )];

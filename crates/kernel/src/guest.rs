@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 use units::Instant;
 
 use crate::error::Error;
-use crate::libbpf::{self, Held};
+use crate::libbpf::{self, Loaded};
 use crate::needs::missing_for_guests;
 use crate::status::loaded;
 use crate::wanted::Wanted;
@@ -27,7 +27,7 @@ const TRIES: usize = 5;
 pub struct Guest {
     wanted: Wanted,
     name: String,
-    held: Held,
+    loaded: Loaded,
 }
 
 /// The end of a slow start, as the congestion control decided it.
@@ -65,12 +65,12 @@ impl Guest {
             let Some(name) = free_name(wanted.control.name, &there) else {
                 break;
             };
-            match libbpf::hold(wanted, &name, RECORD) {
-                Ok(held) => {
+            match libbpf::load(wanted, &name, RECORD) {
+                Ok(loaded) => {
                     return Ok(Self {
                         wanted: *wanted,
                         name,
-                        held,
+                        loaded,
                     });
                 }
                 // Another process may have taken the name meanwhile.
@@ -100,7 +100,8 @@ impl Guest {
 
     /// Hands over the slow-start exits that were not handed over before, in order.
     pub fn take_exits(&mut self, each: &mut dyn FnMut(GuestExit)) {
-        self.held.take(&mut |record| each(GuestExit::parse(record)));
+        self.loaded
+            .take(&mut |record| each(GuestExit::parse(record)));
     }
 }
 

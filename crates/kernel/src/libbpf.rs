@@ -181,7 +181,7 @@ impl Ring {
 }
 
 /// A congestion control that is registered as long as this lives.
-pub(crate) struct Held {
+pub(crate) struct Loaded {
     /// Dropped first, which unregisters.
     _link: Link,
     exits: Option<Ring>,
@@ -189,7 +189,7 @@ pub(crate) struct Held {
 }
 
 /// Registers a congestion control under `name` as long as what is returned lives.
-pub(crate) fn hold(wanted: &Wanted, name: &str, record: usize) -> Result<Held, Error> {
+pub(crate) fn load(wanted: &Wanted, name: &str, record: usize) -> Result<Loaded, Error> {
     let known = wanted.control.name;
     let mut object = prepared(wanted)?;
     let is_control = |map: &OpenMapMut<'_>| map.map_type() == MapType::StructOps;
@@ -208,7 +208,7 @@ pub(crate) fn hold(wanted: &Wanted, name: &str, record: usize) -> Result<Held, E
     let exits = reports
         .then(|| Ring::new(&object, known, record))
         .transpose()?;
-    Ok(Held {
+    Ok(Loaded {
         _link: link,
         exits,
         _object: object,
@@ -230,7 +230,7 @@ fn rename(value: &mut [u8], known: &str, name: &str) -> bool {
     }
 }
 
-impl Held {
+impl Loaded {
     pub(crate) fn take(&mut self, each: &mut dyn FnMut(&[u8])) {
         if let Some(exits) = &mut self.exits {
             exits.take(each);

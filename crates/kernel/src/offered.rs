@@ -6,7 +6,7 @@
 
 use congestion::options::OptionInfo;
 use congestion::{Algorithm, PartInfo, PartKind};
-use tables::Held;
+use tables::Supported;
 
 /// The recovery of the kernel, which stands in a canonical name only if an option changes it.
 const DEFAULT_RECOVERY: &str = "prr";
@@ -17,7 +17,7 @@ pub struct Offered<'a> {
     /// One of them, with the options that are fixed.
     pub algorithm: &'a str,
     /// The options of its start-up that may be chosen.
-    pub options: &'static [Held],
+    pub options: &'static [Supported],
 }
 
 /// The values of an option that some congestion controls take.
@@ -48,11 +48,13 @@ impl<'a> Offered<'a> {
             return false;
         };
         let is_taken = |(part, name, value): (&PartInfo, &str, &str)| {
-            let held = self.held(part, name);
-            held.is_none_or(|held| held.words.is_empty() || held.words.contains(&value))
+            let supported = self.supported(part, name);
+            supported.is_none_or(|supported| {
+                supported.words.is_empty() || supported.words.contains(&value)
+            })
         };
         let fixed = |of| -> Vec<(String, String)> {
-            let fixed = given(of).filter(|(part, name, _)| self.held(part, name).is_none());
+            let fixed = given(of).filter(|(part, name, _)| self.supported(part, name).is_none());
             let fixed = fixed.map(|(part, name, value)| (format!("{}:{name}", part.name), value));
             fixed
                 .map(|(name, value)| (name, value.to_owned()))
@@ -64,9 +66,9 @@ impl<'a> Offered<'a> {
             && given(algorithm).all(is_taken)
     }
 
-    fn held(&self, part: &PartInfo, option: &str) -> Option<&'static Held> {
-        let mut held = self.options.iter();
-        held.find(|held| held.key == option && part.kind == PartKind::Startup)
+    fn supported(&self, part: &PartInfo, option: &str) -> Option<&'static Supported> {
+        let mut supported = self.options.iter();
+        supported.find(|supported| supported.key == option && part.kind == PartKind::Startup)
     }
 
     /// The value of an option in [`Self::algorithm`].
@@ -101,9 +103,11 @@ fn value(algorithm: &Algorithm, part: &PartInfo, option: &OptionInfo) -> String 
 /// the part.
 #[must_use]
 pub fn values(offered: &[Offered<'_>], part: &PartInfo, option: &OptionInfo) -> Values {
-    let held = offered.iter().find_map(|one| one.held(part, option.name));
-    if let Some(held) = held {
-        return match held.words {
+    let supported = offered
+        .iter()
+        .find_map(|one| one.supported(part, option.name));
+    if let Some(supported) = supported {
+        return match supported.words {
             [] => Values::All,
             words => Values::Words(words.iter().map(|&word| word.to_owned()).collect()),
         };

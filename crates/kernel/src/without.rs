@@ -17,13 +17,13 @@ pub(crate) fn unregister(_control: &Control) -> Result<(), Error> {
 }
 
 /// Cannot exist.
-pub(crate) enum Held {}
+pub(crate) enum Loaded {}
 
-pub(crate) fn hold(_wanted: &Wanted, _name: &str, _record: usize) -> Result<Held, Error> {
+pub(crate) fn load(_wanted: &Wanted, _name: &str, _record: usize) -> Result<Loaded, Error> {
     refuse()
 }
 
-impl Held {
+impl Loaded {
     pub(crate) fn take(&mut self, _each: &mut dyn FnMut(&[u8])) {
         match *self {}
     }

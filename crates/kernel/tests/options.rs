@@ -13,7 +13,7 @@ use std::path::Path;
 use congestion::{Algorithm, PartKind};
 use kernel::offered::{Values, known, refusal, values, with_part};
 use kernel::{BUILT_IN, CONTROLS, Control, Wanted, offered::Offered};
-use tables::Held;
+use tables::Supported;
 use testing::options::{Changed, changed};
 use testing::page::settle_part;
 
@@ -105,13 +105,21 @@ fn each_declared_option_exists() {
     for control in CONTROLS {
         let own = Algorithm::parse(control.algorithm).expect(control.algorithm);
         assert!(control.offered().implements(&own), "{}", control.name);
-        for held in control.options {
+        for supported in control.options {
             let startup = own.parts().find(|part| part.info.kind == PartKind::Startup);
             let part = startup.expect("a start-up").info;
-            let option = part.options.iter().find(|option| option.name == held.key);
-            let option = option.unwrap_or_else(|| panic!("{}: {}", control.name, held.key));
+            let option = part
+                .options
+                .iter()
+                .find(|option| option.name == supported.key);
+            let option = option.unwrap_or_else(|| panic!("{}: {}", control.name, supported.key));
             let same = with_part(&all(), part);
-            assert_ne!(values(&same, part, option), Values::Default, "{}", held.key);
+            assert_ne!(
+                values(&same, part, option),
+                Values::Default,
+                "{}",
+                supported.key
+            );
         }
     }
 }
@@ -122,17 +130,17 @@ fn table() -> String {
     for (algorithm, name) in BUILT_IN {
         let _ = writeln!(out, "| `{algorithm}` | `{name}` | none |");
     }
-    let mut all: BTreeMap<(&str, &str), &Held> = BTreeMap::new();
+    let mut all: BTreeMap<(&str, &str), &Supported> = BTreeMap::new();
     for control in CONTROLS {
         let own = Algorithm::parse(control.algorithm).expect(control.algorithm);
         let parts: Vec<&str> = own.parts().map(|part| part.info.name).collect();
-        for held in control.options {
-            all.insert((parts[1], held.key), held);
+        for supported in control.options {
+            all.insert((parts[1], supported.key), supported);
         }
         let options: Vec<String> = control
             .options
             .iter()
-            .map(|held| format!("`{}`", held.key))
+            .map(|supported| format!("`{}`", supported.key))
             .collect();
         let options = match options.is_empty() {
             true => "none".to_owned(),
@@ -141,13 +149,17 @@ fn table() -> String {
         let _ = writeln!(out, "| `{own}` | `{}` | {options} |", control.name);
     }
     out.push_str("\n| start-up | option | values | how |\n| --- | --- | --- | --- |\n");
-    for ((part, option), held) in all {
-        let words: Vec<String> = held.words.iter().map(|word| format!("`{word}`")).collect();
+    for ((part, option), supported) in all {
+        let words: Vec<String> = supported
+            .words
+            .iter()
+            .map(|word| format!("`{word}`"))
+            .collect();
         let values = match words.is_empty() {
             true => "all".to_owned(),
             false => words.join(", "),
         };
-        let how = held.how;
+        let how = supported.how;
         let _ = writeln!(out, "| `{part}` | `{option}` | {values} | {how} |");
     }
     out

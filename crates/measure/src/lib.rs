@@ -6,8 +6,8 @@
 //! flow's SYN left, unless a field states otherwise.
 
 mod capacity;
+mod characterization;
 mod histogram;
-mod look;
 mod name;
 mod network;
 mod packets;
@@ -24,8 +24,11 @@ mod tally;
 mod trace;
 
 pub use capacity::{CapacityPoint, ExitClass, LatencyOffset, ThroughputMedian, classify};
+pub use characterization::{
+    Characterization, Deliveries, NetworkCharacterization, NetworkFrame, NetworkRoute, Probe,
+    RouteSeries,
+};
 pub use histogram::Histogram;
-pub use look::{Deliveries, Look, NetworkFrame, NetworkLook, NetworkRoute, Probe, RouteSeries};
 pub use name::Name;
 pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,

@@ -8,8 +8,8 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use crate::{
-    FlowResult, Interval, Look, PathAtExit, RunResult, SlowStartExitResult, Stack, StartupResult,
-    SummaryRow, Traces, TrafficResult,
+    Characterization, FlowResult, Interval, PathAtExit, RunResult, SlowStartExitResult, Stack,
+    StartupResult, SummaryRow, Traces, TrafficResult,
 };
 
 mod exchanges;
@@ -398,8 +398,8 @@ pub fn summary(rows: &[SummaryRow]) -> Result<RecordBatch, ArrowError> {
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
-pub fn deliveries(look: &Look) -> Result<RecordBatch, ArrowError> {
-    let each = || look.deliveries.iter();
+pub fn deliveries(found: &Characterization) -> Result<RecordBatch, ArrowError> {
+    let each = || found.deliveries.iter();
     let names = each().flat_map(|link| link.time_s.iter().map(|_| &link.link));
     let times = each().flat_map(|link| link.time_s.iter().copied().map(Some));
     let mut table = Table::default();
@@ -412,8 +412,8 @@ pub fn deliveries(look: &Look) -> Result<RecordBatch, ArrowError> {
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
-pub fn probes(look: &Look) -> Result<RecordBatch, ArrowError> {
-    let rows = || look.probes.iter();
+pub fn probes(found: &Characterization) -> Result<RecordBatch, ArrowError> {
+    let rows = || found.probes.iter();
     let mut table = Table::default();
     table.real("time_s", rows().map(|probe| Some(probe.time_s)));
     table.real("forward_s", rows().map(|probe| probe.forward_s));

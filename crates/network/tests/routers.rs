@@ -346,7 +346,7 @@ fn a_busy_link_approves_nothing() {
 fn an_idle_rcp_link_offers_all_it_has() {
     let mut router =
         Router::new(&RouterSupport::Rcp(RcpConfig::default()), TEN_MBIT, &rng()).expect("support");
-    let mut told = |ms: u64| {
+    let mut rate_at = |ms: u64| {
         let mut feedback = Feedback::Rcp {
             rate: Rate::MAX,
             rtt: Duration::ZERO,
@@ -359,10 +359,10 @@ fn an_idle_rcp_link_offers_all_it_has() {
         }
     };
     // A twentieth at first; +2 % each slot of 10 ms of a mean round trip of 200 ms.
-    assert_eq!(told(1), 500_000);
-    let later = told(1_000);
+    assert_eq!(rate_at(1), 500_000);
+    let later = rate_at(1_000);
     assert!((3_000_000..4_000_000).contains(&later), "{later}");
-    assert_eq!(told(3_600_000), 10_000_000);
+    assert_eq!(rate_at(3_600_000), 10_000_000);
 }
 
 #[test]

@@ -487,9 +487,9 @@ proptest! {
                 take(&mut links, index, now, promise, &mut log);
                 assert_conserved(&links[index]);
                 assert_eq!(links[index].held(), 0);
-                let told = core::iter::from_fn(|| links[index].take_dropped()).count() as u64;
+                let dropped = core::iter::from_fn(|| links[index].take_dropped()).count() as u64;
                 let counters = links[index].counters();
-                assert!(told <= counters.dropped());
+                assert!(dropped <= counters.dropped());
                 log.push((now, index, counters.dropped()));
             }
             log

@@ -16,12 +16,12 @@ mod exit_reasons;
 mod kernel_programs;
 #[cfg(not(target_os = "linux"))]
 use linux as kernel_programs;
+mod characterize;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere.rs"]
 mod linux;
-mod look;
 mod packetdrill;
 mod quic;
 #[cfg(all(target_os = "linux", feature = "real"))]
@@ -85,6 +85,8 @@ mod _native {
     #[pymodule_export]
     use super::census::{Census, census_edges};
     #[pymodule_export]
+    use super::characterize::{characterize, characterize_network, probing, topology};
+    #[pymodule_export]
     use super::classes::{Ack, Congestion, Sent, View};
     #[pymodule_export]
     use super::conformance::run_vector;
@@ -97,8 +99,6 @@ mod _native {
         check_linux, compare_stream, emulate, enter_user_namespace, kernel_tick_us, run_linux,
         stream_profiles,
     };
-    #[pymodule_export]
-    use super::look::{look, network_look, probing, topology};
     #[pymodule_export]
     use super::packetdrill::run_script;
     #[pymodule_export]

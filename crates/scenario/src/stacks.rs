@@ -5,7 +5,7 @@
 //! reason of a key that users may miss. Then call [`crate::refusal`] before a run. The reference
 //! and the test `support` follow from this.
 
-use tables::{Held, Lack, Stack};
+use tables::{Lack, Stack, Supported};
 
 /// Every stack that `--stack` names.
 pub const STACKS: &[&Stack] = &[&SIMULATED, &LINUX, &LINUX_VM, &QUIC, &QUIC_REAL];
@@ -34,7 +34,7 @@ pub const LINUX: Stack = Stack {
         ("scenario", SCENARIO),
         (
             "path",
-            &[Held::new("traffic", "as `[[traffic]]` of the file")],
+            &[Supported::new("traffic", "as `[[traffic]]` of the file")],
         ),
         ("flow", FLOW),
         ("application", APPLICATION),
@@ -85,37 +85,37 @@ const fn without_first<T>(list: &[T]) -> &[T] {
 }
 
 /// The first in virtual time only.
-const QUIC_SCENARIO: &[Held] = &[
-    Held::new("traffic", "background traffic is simulated TCP"),
-    Held::new("flow", "a connection with one stream for each flow"),
-    Held::new("duration", "all connections end at this time"),
-    Held::new("time_limit", "as `duration`; its flows are incomplete"),
+const QUIC_SCENARIO: &[Supported] = &[
+    Supported::new("traffic", "background traffic is simulated TCP"),
+    Supported::new("flow", "a connection with one stream for each flow"),
+    Supported::new("duration", "all connections end at this time"),
+    Supported::new("time_limit", "as `duration`; its flows are incomplete"),
 ];
 
 /// The first in virtual time only.
-const QUIC_FLOW: &[Held] = &[
-    Held::new("stack", "flows of other stacks may share the path"),
-    Held::new(
+const QUIC_FLOW: &[Supported] = &[
+    Supported::new("stack", "flows of other stacks may share the path"),
+    Supported::new(
         "algorithm",
         "the stack's own controller, or one of this project in its place",
     ),
-    Held::new("size", "bytes that the client writes"),
-    Held::new("duration", "the client finishes its stream"),
-    Held::new("start", "time of the first packet of the handshake"),
-    Held::new("application", "times at which the client writes"),
-    Held::new("initial_window", "the controller's, in datagrams"),
-    Held::new("pacing", "QUIC stacks pace whatever the value is"),
-    Held::new(
+    Supported::new("size", "bytes that the client writes"),
+    Supported::new("duration", "the client finishes its stream"),
+    Supported::new("start", "time of the first packet of the handshake"),
+    Supported::new("application", "times at which the client writes"),
+    Supported::new("initial_window", "the controller's, in datagrams"),
+    Supported::new("pacing", "QUIC stacks pace whatever the value is"),
+    Supported::new(
         "receive_buffer",
         "the windows of the stream and of the connection",
     ),
-    Held::new("ecn", "packets that the stack sends as ECN-capable stay so"),
+    Supported::new("ecn", "packets that the stack sends as ECN-capable stay so"),
 ];
 
-const QUIC_APPLICATION: &[Held] = &[
-    Held::new("write", "bytes of one write"),
-    Held::new("every", "time between two writes"),
-    Held::new("rate", "1448 bytes each time"),
+const QUIC_APPLICATION: &[Supported] = &[
+    Supported::new("write", "bytes of one write"),
+    Supported::new("every", "time between two writes"),
+    Supported::new("rate", "1448 bytes each time"),
 ];
 
 const QUIC_LACKS: &[Lack] = without_first(without_first(QUIC_REAL_LACKS));
@@ -189,51 +189,51 @@ const ONE_LINK: &str =
     "an emulated path is one link in each direction, whose routers have no explicit support";
 
 /// What runs a scenario.
-const SCENARIO: &[Held] = &[
-    Held::new("flow", "a pair of real sockets for each flow"),
-    Held::new(
+const SCENARIO: &[Supported] = &[
+    Supported::new("flow", "a pair of real sockets for each flow"),
+    Supported::new(
         "traffic",
         "real sockets; clients at the receiver's side, servers at the sender's",
     ),
-    Held::new("duration", "all connections are reset at this time"),
-    Held::new("time_limit", "as `duration`; its flows are incomplete"),
+    Supported::new("duration", "all connections are reset at this time"),
+    Supported::new("time_limit", "as `duration`; its flows are incomplete"),
 ];
 
-const FLOW: &[Held] = &[
-    Held::new("algorithm", "TCP_CONGESTION; see the table of algorithms"),
-    Held::new("size", "bytes that the sender writes"),
-    Held::new("duration", "the sender stops to write"),
-    Held::new("start", "time of the connect() call"),
-    Held::new("application", "times at which the sender writes"),
-    Held::new("initial_window", "`initcwnd` of the flow's own route"),
-    Held::new(
+const FLOW: &[Supported] = &[
+    Supported::new("algorithm", "TCP_CONGESTION; see the table of algorithms"),
+    Supported::new("size", "bytes that the sender writes"),
+    Supported::new("duration", "the sender stops to write"),
+    Supported::new("start", "time of the connect() call"),
+    Supported::new("application", "times at which the sender writes"),
+    Supported::new("initial_window", "`initcwnd` of the flow's own route"),
+    Supported::new(
         "pacing",
         "SO_MAX_PACING_RATE at its largest value, which limits nothing: TCP's own timer paces, \
          without `fq`",
     ),
-    Held::new("receive_buffer", "`tcp_rmem` of the receivers' namespace").shared(),
-    Held::new("ack_policy", "`quickack` of the reverse route"),
-    Held::new("ecn", "`features ecn` of the flow's own route"),
-    Held::new(
+    Supported::new("receive_buffer", "`tcp_rmem` of the receivers' namespace").shared(),
+    Supported::new("ack_policy", "`quickack` of the reverse route"),
+    Supported::new("ecn", "`features ecn` of the flow's own route"),
+    Supported::new(
         "restart_after_idle",
         "`tcp_slow_start_after_idle` of the senders' namespace",
     )
     .shared(),
-    Held::new("tso_segments", "`gso_max_segs` of the device").shared(),
-    Held::new(
+    Supported::new("tso_segments", "`gso_max_segs` of the device").shared(),
+    Supported::new(
         "extra_delay",
         "the emulator delays what is sent to the flow's own address, by both directions' delays",
     ),
 ];
 
-const APPLICATION: &[Held] = &[
-    Held::new("write", "bytes of one write"),
-    Held::new("every", "time between two writes"),
-    Held::new("rate", "a full segment each time"),
+const APPLICATION: &[Supported] = &[
+    Supported::new("write", "bytes of one write"),
+    Supported::new("every", "time between two writes"),
+    Supported::new("rate", "a full segment each time"),
 ];
 
-const TRAFFIC: &[Held] = &[
-    Held::new("kind", "scripts of requests and responses").only(&[
+const TRAFFIC: &[Supported] = &[
+    Supported::new("kind", "scripts of requests and responses").only(&[
         "tmix",
         "synthetic",
         "http10",
@@ -242,17 +242,17 @@ const TRAFFIC: &[Held] = &[
         "request-response",
         "on-off",
     ]),
-    Held::new("direction", "the servers are at the sender's side").only(&["forward"]),
-    Held::new("algorithm", "TCP_CONGESTION of both sides"),
-    Held::new(
+    Supported::new("direction", "the servers are at the sender's side").only(&["forward"]),
+    Supported::new("algorithm", "TCP_CONGESTION of both sides"),
+    Supported::new(
         "extra_delay",
         "an address of the servers for each delay, at most 254",
     ),
-    Held::new("restart_after_idle", "as of a flow").shared(),
-    Held::new("receive_buffer", "as of a flow").shared(),
-    Held::new("start", "time of the first connection"),
-    Held::new("duration", "the clients reset what is open"),
-    Held::new("list_flows", "requests and responses with their times"),
+    Supported::new("restart_after_idle", "as of a flow").shared(),
+    Supported::new("receive_buffer", "as of a flow").shared(),
+    Supported::new("start", "time of the first connection"),
+    Supported::new("duration", "the clients reset what is open"),
+    Supported::new("list_flows", "requests and responses with their times"),
 ];
 
 const LINUX_LACKS: &[Lack] = &[

@@ -17,6 +17,8 @@
 mod agenda;
 mod carried;
 mod channel;
+mod characterize;
+mod characterize_network;
 mod connection;
 mod conversation;
 mod fabric;
@@ -24,8 +26,6 @@ mod flow;
 mod flows;
 mod host;
 mod legs;
-mod look;
-mod network_look;
 mod numbers;
 mod oracle;
 mod recorder;
@@ -43,10 +43,10 @@ use scenario::Scenario;
 use units::Instant;
 
 pub use channel::{Channel, ChannelLink};
+pub use characterize::characterize;
+pub use characterize_network::characterize_network;
 pub use flow::exit_result;
 pub use host::{Act, Call, Ended, Facts, Host, LEAST_DATA, Meter, Pair, Passing, Stacks, Transmit};
-pub use look::look;
-pub use network_look::network_look;
 
 /// What a run records.
 #[derive(Clone, Copy, Debug, Default)]

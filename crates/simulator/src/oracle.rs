@@ -25,7 +25,7 @@ pub struct Oracle {
 
 impl Oracle {
     /// What the path is like at `now`.
-    pub fn look(
+    pub fn path_at(
         &mut self,
         now: Instant,
         base_rtt: Duration,

@@ -327,8 +327,8 @@ impl<'a> World<'a> {
         };
         endpoints.handle_ack(now, ack, rides);
         let is_complete = endpoints.sender().is_complete();
-        if endpoints.looks_at_startup(now) {
-            self.look_at_startup(flow);
+        if endpoints.startup_is_due(now) {
+            self.check_startup(flow);
         }
         if is_complete {
             self.complete(flow);
@@ -473,9 +473,9 @@ impl<'a> World<'a> {
         if has_sender
             && let Some(endpoints) = state.endpoints_mut()
             && endpoints.expire_sender(now)
-            && endpoints.looks_at_startup(now)
+            && endpoints.startup_is_due(now)
         {
-            self.look_at_startup(flow);
+            self.check_startup(flow);
         }
         if has_receiver {
             self.settle_end(flow);

@@ -266,8 +266,8 @@ fn a_worker_that_asks_the_clock_sees_simulated_time() {
     let program = compile(&source, "clock", &[]);
     let scenario = scenario("loss = \"0.2 %\"");
     let asks = result(&format!("worker: {}", program.display()), &scenario).expect("a run");
-    let told = result(&example()[0], &scenario).expect("a run");
-    assert_eq!(json(&asks), json(&told));
+    let stateless = result(&example()[0], &scenario).expect("a run");
+    assert_eq!(json(&asks), json(&stateless));
 }
 
 /// What is no stack is refused before a run.

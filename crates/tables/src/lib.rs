@@ -12,7 +12,7 @@ extern crate alloc;
 mod macros;
 mod support;
 
-pub use support::{Held, Lack, Stack};
+pub use support::{Lack, Stack, Supported};
 
 use alloc::string::String;
 use alloc::vec;

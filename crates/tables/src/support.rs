@@ -16,7 +16,7 @@ pub struct Stack {
     pub place: &'static str,
     /// The tables of which the stack knows only some keys, by their names. Of a table that is not
     /// listed it supports all keys, if it supports the key that holds the table.
-    pub tables: &'static [(&'static str, &'static [Held])],
+    pub tables: &'static [(&'static str, &'static [Supported])],
     /// Reasons why it lacks a key. A key without a reason is available with
     /// the simulated TCP only.
     pub lacks: &'static [Lack],
@@ -24,7 +24,7 @@ pub struct Stack {
 
 /// A key that a stack supports.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct Supported {
     /// Its name.
     pub key: &'static str,
     /// How the stack implements it, for the documentation.
@@ -46,7 +46,7 @@ pub struct Lack {
     pub reason: &'static str,
 }
 
-impl Held {
+impl Supported {
     /// A key with any value.
     #[must_use]
     pub const fn new(key: &'static str, how: &'static str) -> Self {
@@ -77,7 +77,7 @@ impl Held {
 impl Stack {
     /// The keys of a table that the stack supports; `None` if it supports all.
     #[must_use]
-    pub fn known(&self, table: &str) -> Option<&'static [Held]> {
+    pub fn known(&self, table: &str) -> Option<&'static [Supported]> {
         let known = self.tables.iter().find(|(name, _)| *name == table);
         known.map(|(_, keys)| *keys)
     }
@@ -88,10 +88,10 @@ impl Stack {
         let Some(known) = self.known(table).filter(|_| !key.everywhere) else {
             return true;
         };
-        let takes = |held: &Held| word.is_none_or(|word| held.words.contains(&word));
+        let takes = |each: &Supported| word.is_none_or(|word| each.words.contains(&word));
         known
             .iter()
-            .any(|held| held.key == key.name && (held.words.is_empty() || takes(held)))
+            .any(|each| each.key == key.name && (each.words.is_empty() || takes(each)))
     }
 
     /// Why the stack does not support a key, as the end of a sentence.

@@ -69,7 +69,7 @@ def look_at(
 ) -> None:  # fmt: skip
     """Characterize a path without TCP: its rate, burstiness and delay."""
     need_report("slowstart path")
-    from slowstart import look
+    from slowstart import characterization
     from slowstart.figures import networks as network_plots
     from slowstart.report import tables
     from slowstart.store.output import output_folder
@@ -80,21 +80,21 @@ def look_at(
         network = network_plots.read(file, seed=seed, duration=span)
         if network is not None and network["kind"] == "constellation" and duration is None:
             network = network_plots.read(file, seed=seed, duration="100 min")
-        if network is not None and look.is_pathless(file):
+        if network is not None and characterization.is_pathless(file):
             _show_network(file, network, seed, folder, as_json=as_json, output=output)
             return
-        seen = look.watch(file, seed=seed, duration=span, every=every)
-        document = look.numbers(seen)
+        seen = characterization.watch(file, seed=seed, duration=span, every=every)
+        document = characterization.numbers(seen)
         if folder is not None:
-            look.write(folder, seen)
+            characterization.write(folder, seen)
         if network is not None:
-            document["look"]["network"] = network_plots.numbers(network)
+            document["characterization"]["network"] = network_plots.numbers(network)
             if folder is not None:
                 _draw(folder, network, tables.short(seen.path["name"]), seed)
     if as_json:
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
-        look.show(document)
+        characterization.show(document)
         if network is not None:
             network_plots.show(network)
         if output is not None:
@@ -122,16 +122,16 @@ def _show_network(
     output: str | None,
 ) -> None:
     """Reports about a network without a path."""
-    from slowstart import look
+    from slowstart import characterization
     from slowstart.figures import networks as network_plots
     from slowstart.figures import topology
     from slowstart.report import tables
 
-    path = look.resolved(file)
+    path = characterization.resolved(file)
     found = topology.read(file)
     document = {
         "format": 2,
-        "look": {
+        "characterization": {
             "path": path,
             "seed": seed,
             "topology": found,

@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.textpath import TextPath
 
 from slowstart import plots
-from slowstart._native import network_look
+from slowstart._native import characterize_network
 from slowstart.figures import colors
 from slowstart.figures.stacking import LINE
 
@@ -130,7 +130,7 @@ def read(path: str, *, seed: int, duration: str) -> dict[str, Any] | None:
     Raises:
         InputError: There is no such path, its file is invalid, or the duration is.
     """
-    text = network_look(path, seed=seed, duration=duration)
+    text = characterize_network(path, seed=seed, duration=duration)
     return None if text is None else dict(json.loads(text))
 
 

@@ -100,7 +100,7 @@ def _is_ours(folder: Path) -> bool:
         return False
     if not isinstance(document, dict) or document.get("format") not in _FORMATS:
         return False
-    return any(key in document for key in ("runs", "look", "analysis"))
+    return any(key in document for key in ("runs", "characterization", "analysis"))
 
 
 def _reason(error: OSError) -> str:

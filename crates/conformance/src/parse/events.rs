@@ -12,7 +12,7 @@ fn rate(reader: &Reader<'_>, word: Word<'_>, text: &str) -> Parsed<Rate> {
 }
 
 /// Feedback from routers: the `rate` of RCP or the `feedback` of XCP; `none` if one gave none.
-fn told(reader: &Reader<'_>, word: Word<'_>, key: &str, text: &str) -> Parsed<Feedback> {
+fn router_feedback(reader: &Reader<'_>, word: Word<'_>, key: &str, text: &str) -> Parsed<Feedback> {
     let is_rate = key == "rate";
     if text == "none" {
         return Ok(if is_rate {
@@ -43,7 +43,7 @@ pub(super) fn established(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kin
             Some(("window", text)) => receive_window = Bytes::new(reader.bytes(*word, text)?),
             Some(("approved", text)) => approved = Some(rate(reader, *word, text)?),
             Some((key @ ("rate" | "feedback"), text)) => {
-                feedback = Some(told(reader, *word, key, text)?);
+                feedback = Some(router_feedback(reader, *word, key, text)?);
             }
             _ => {
                 return reader.fail(
@@ -125,7 +125,7 @@ pub(super) fn ack(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
                 rtt = Some(Duration::from_nanos(reader.nanos(*word, text)?))
             }
             (Some((key @ ("rate" | "feedback"), text)), _) => {
-                feedback = Some(told(reader, *word, key, text)?);
+                feedback = Some(router_feedback(reader, *word, key, text)?);
             }
             (None, _) if word.text == "not-window-limited" => window_limited = false,
             (None, _) if word.text == "app-limited" => app_limited = true,

@@ -268,7 +268,7 @@ struct CoreStartup {
 }
 
 impl CoreStartup {
-    fn tell(&self, event: &str) -> Reply {
+    fn notify(&self, event: &str) -> Reply {
         self.process.borrow_mut().ask(event)
     }
 
@@ -277,11 +277,11 @@ impl CoreStartup {
     }
 
     fn ask(&self, verb: &str, ack: &Ack, window: &Window) -> Reply {
-        self.tell(&ack_event(verb, ack, window, ack.phase.is_reducing()))
+        self.notify(&ack_event(verb, ack, window, ack.phase.is_reducing()))
     }
 
     fn congestion(&self, congestion: &Congestion) -> Reply {
-        self.tell(&format!(
+        self.notify(&format!(
             "congestion {} {} {} {}",
             congestion.now.as_nanos(),
             congestion.snd_nxt,
@@ -339,7 +339,7 @@ impl CoreStartup {
 impl Startup for CoreStartup {
     fn on_sent(&mut self, sent: &Sent) {
         if let Some(since) = sent.idle_since {
-            self.tell(&format!(
+            self.notify(&format!(
                 "resume {} {}",
                 sent.now.as_nanos(),
                 since.as_nanos()
@@ -381,7 +381,7 @@ impl Startup for CoreStartup {
     }
 
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
-        self.tell("restart");
+        self.notify("restart");
     }
 }
 
@@ -400,7 +400,7 @@ impl JumpStarts for CoreStartup {
 impl SteersSending for CoreStartup {
     fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
         let in_flight = (sent.in_flight + sent.size).segments(self.smss);
-        let reply = self.tell(&format!("sent {in_flight} {}", window.cwnd_segments()));
+        let reply = self.notify(&format!("sent {in_flight} {}", window.cwnd_segments()));
         self.step(reply, window)
     }
 }
@@ -411,14 +411,14 @@ struct CoreAvoidance {
 }
 
 impl CoreAvoidance {
-    fn tell(&self, event: &str) -> Reply {
+    fn notify(&self, event: &str) -> Reply {
         self.process.borrow_mut().ask(event)
     }
 }
 
 impl Avoidance for CoreAvoidance {
     fn on_delivery(&mut self, ack: &Ack, window: &Window) {
-        self.tell(&ack_event(
+        self.notify(&ack_event(
             "delivered",
             ack,
             window,
@@ -428,7 +428,7 @@ impl Avoidance for CoreAvoidance {
 
     fn on_ack(&mut self, acked: Bytes, ack: &Ack, window: &Window) -> Bytes {
         let smss = window.smss;
-        let reply = self.tell(&format!(
+        let reply = self.notify(&format!(
             "grow {} {} {}",
             ack.now.as_nanos(),
             window.cwnd_segments(),
@@ -438,7 +438,7 @@ impl Avoidance for CoreAvoidance {
     }
 
     fn on_congestion(&mut self, congestion: &Congestion, window: &Window) -> Bytes {
-        let reply = self.tell(&format!(
+        let reply = self.notify(&format!(
             "reduce {} {} {}",
             window.cwnd_segments(),
             window.smss.get(),
@@ -448,11 +448,11 @@ impl Avoidance for CoreAvoidance {
     }
 
     fn on_timeout(&mut self) {
-        self.tell("forget");
+        self.notify("forget");
     }
 
     fn on_recovery_exit(&mut self, window: &Window) -> Option<Bytes> {
-        let reply = self.tell(&format!("recovered {}", window.smss.get()));
+        let reply = self.notify(&format!("recovered {}", window.smss.get()));
         (reply.ssthresh > 0).then(|| window.smss * reply.ssthresh)
     }
 }

@@ -29,7 +29,7 @@ use crate::{Ack, Avoidance, Congestion, CongestionKind, Decision, ExitReason, Wi
 
 /// Queue that an accelerated round trip adds (section "Accelerated Increase"), in nanoseconds.
 const STEP: u64 = 2_000_000;
-/// Round-trip times this far apart can be told apart.
+/// Round-trip times this far apart can be distinguished.
 const APART: u64 = 10_000_000;
 /// Variance of the minima after the first (section "Per-Period Minima").
 const FIRST_VARIANCE: u64 = 5_000_000;
@@ -389,7 +389,7 @@ mod tests {
         abba.now.accelerated = 75;
         let twice = abba.recalibration_interval(200 * MS, 1000).unwrap();
         assert_eq!(twice, 2 * abba.expected_interval(200 * MS));
-        // A full queue that cannot be told from an empty one: eight times.
+        // A full queue that cannot be distinguished from an empty one: eight times.
         let long = abba.recalibration_interval(110 * MS, 1000).unwrap();
         assert_eq!(long, 8 * abba.expected_interval(110 * MS));
     }

@@ -115,8 +115,8 @@ impl<C: CongestionControl> Transport<C> {
         }
     }
 
-    /// Looks at all that a transport reads before it sends.
-    fn look(&mut self) {
+    /// Reads all that a transport reads before it sends.
+    fn read_all(&mut self) {
         let window = self.control.window();
         if self.is_steered
             && let Some(supposed) = self.control.supposed_receive_window()
@@ -240,7 +240,7 @@ impl<C: CongestionControl> Transport<C> {
     }
 
     fn send(&mut self, segments: u64) {
-        self.look();
+        self.read_all();
         for segment in 0..segments {
             let window = self.control.window();
             if self.in_flight() >= window.cwnd || self.flight.len() >= 5_000 {

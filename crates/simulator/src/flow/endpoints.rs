@@ -27,8 +27,8 @@ pub struct Endpoints {
     /// The first time from which the bottleneck stayed busy for one base RTT.
     pub(super) capacity: Option<Instant>,
     past_slow_start: bool,
-    /// When the start-up is looked at after an ACK; never in background traffic.
-    pub(super) look: Instant,
+    /// When the start-up is checked after an ACK; never in background traffic.
+    pub(super) next_check: Instant,
     /// The start-up of a measured flow.
     pub(super) startup: Option<Box<StartupProbe>>,
     /// What its start-up knows of the path, if it is to know.
@@ -59,7 +59,7 @@ impl Endpoints {
             established: None,
             capacity: None,
             past_slow_start: false,
-            look: NEVER,
+            next_check: NEVER,
             startup: None,
             oracle: None,
             unwritten: 0,
@@ -85,7 +85,7 @@ impl Endpoints {
             established,
             capacity,
             past_slow_start,
-            look,
+            next_check,
             startup,
             oracle,
             unwritten,
@@ -98,7 +98,7 @@ impl Endpoints {
         *established = None;
         *capacity = None;
         *past_slow_start = false;
-        *look = NEVER;
+        *next_check = NEVER;
         *startup = None;
         *oracle = None;
         *unwritten = 0;

@@ -15,18 +15,18 @@ impl Endpoints {
             .knows_path()
             .then(|| Box::new(Oracle::default()));
         self.startup = Some(Box::new(probe));
-        self.look = Instant::ZERO;
+        self.next_check = Instant::ZERO;
     }
 
-    /// Whether the start-up is to be looked at now, after an ACK or a timeout.
+    /// Whether the start-up is to be checked now, after an ACK or a timeout.
     #[inline(always)]
-    pub fn looks_at_startup(&self, now: Instant) -> bool {
-        now >= self.look
+    pub fn startup_is_due(&self, now: Instant) -> bool {
+        now >= self.next_check
     }
 
     /// Looks at the start-up. `bottleneck` is the path's forward link, if the flow takes it, and
     /// `mean` its mean rate.
-    pub fn look_at_startup(
+    pub fn check_startup(
         &mut self,
         now: Instant,
         base_rtt: Duration,
@@ -39,7 +39,7 @@ impl Endpoints {
             && sender.window().in_slow_start()
         {
             let link = bottleneck.as_deref_mut();
-            sender.tell_path(now, &oracle.look(now, base_rtt, mean, link));
+            sender.on_path(now, &oracle.path_at(now, base_rtt, mean, link));
         }
         let Some(startup) = self.startup.as_deref_mut() else {
             return;
@@ -61,7 +61,7 @@ impl Endpoints {
         startup.plan();
         // An oracle that is in slow start again still wants to know.
         let is_slow = self.oracle.is_some() && sender.window().in_slow_start();
-        self.look = if is_slow {
+        self.next_check = if is_slow {
             Instant::ZERO
         } else {
             startup.due()

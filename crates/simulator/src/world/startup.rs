@@ -1,6 +1,6 @@
 //! The start-up of measured flows: what is measured of it.
 //!
-//! A flow is looked at after each ACK of its slow start, and after that when its probe asks for it.
+//! A flow is checked after each ACK of its slow start, and after that when its probe asks for it.
 //! Looking changes nothing, except for an oracle, which hears of the path.
 
 use measure::StartupProbe;
@@ -28,7 +28,7 @@ impl World<'_> {
     /// timeout.
     #[cold]
     #[inline(never)]
-    pub(super) fn look_at_startup(&mut self, flow: u32) {
+    pub(super) fn check_startup(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows.measured[flow as usize];
         let uses_path = self.fabric.takes_path(state.place().data);
@@ -38,7 +38,7 @@ impl World<'_> {
         };
         let mean = self.scenario.path.forward.service.mean_rate();
         let bottleneck = uses_path.then(|| self.fabric.link(FORWARD));
-        endpoints.look_at_startup(now, base_rtt, mean, bottleneck);
+        endpoints.check_startup(now, base_rtt, mean, bottleneck);
     }
 
     /// Looks for the last time at the start-up of a measured flow that ends now.

@@ -26,7 +26,7 @@ impl Sender {
         self.cc.thins_acks()
     }
 
-    /// Whether its start-up needs a simulator's knowledge of the path ([`Self::tell_path`]). The
+    /// Whether its start-up needs a simulator's knowledge of the path ([`Self::on_path`]). The
     /// value is constant.
     #[must_use]
     pub fn knows_path(&mut self) -> bool {
@@ -34,7 +34,7 @@ impl Sender {
     }
 
     /// Takes what a simulator knows of the path. Call it between an ACK and what that releases.
-    pub fn tell_path(&mut self, now: Instant, path: &KnownPath) {
+    pub fn on_path(&mut self, now: Instant, path: &KnownPath) {
         self.cc.on_path(now, path);
         self.read_window();
         self.update_pacing_rate();

@@ -247,13 +247,13 @@ impl Duplex {
     fn act(&mut self) {
         let now = self.now;
         let [client, server] = &mut self.hosts;
-        let mut told = client.receiver.delivered().get();
+        let mut received = client.receiver.delivered().get();
         let responses = self
             .exchanges
             .iter()
             .take_while(|exchange| {
-                let whole = told >= exchange.response;
-                told = told.saturating_sub(exchange.response);
+                let whole = received >= exchange.response;
+                received = received.saturating_sub(exchange.response);
                 whole
             })
             .count();

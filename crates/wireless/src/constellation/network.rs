@@ -33,7 +33,7 @@ const HOP_LIMIT: u8 = 255;
 
 /// A packet inside.
 #[derive(Debug)]
-struct Held<T> {
+struct Stored<T> {
     packet: Packet<T>,
     to: u32,
     /// Links that it has taken.
@@ -66,7 +66,7 @@ pub struct Constellation<T> {
     links: Vec<Link>,
     /// Downlinks of each terminal, or all of them in the first list if terminals share them.
     downlinks: Vec<Vec<u32>>,
-    packets: Vec<Option<Held<T>>>,
+    packets: Vec<Option<Stored<T>>>,
     free: Vec<u32>,
     events: BinaryHeap<Reverse<(Instant, u64, Event)>>,
     sequence: u64,
@@ -129,22 +129,22 @@ impl<T: Payload> Constellation<T> {
         self.events.push(Reverse((at, self.sequence, event)));
     }
 
-    fn store(&mut self, held: Held<T>) -> u32 {
+    fn store(&mut self, stored: Stored<T>) -> u32 {
         if let Some(handle) = self.free.pop() {
-            self.packets[handle as usize] = Some(held);
+            self.packets[handle as usize] = Some(stored);
             return handle;
         }
-        self.packets.push(Some(held));
+        self.packets.push(Some(stored));
         self.packets.len() as u32 - 1
     }
 
-    fn inside(&mut self, handle: u32) -> &mut Held<T> {
+    fn inside(&mut self, handle: u32) -> &mut Stored<T> {
         self.packets[handle as usize]
             .as_mut()
             .expect("a handle belongs to a packet inside")
     }
 
-    fn release(&mut self, handle: u32) -> Held<T> {
+    fn release(&mut self, handle: u32) -> Stored<T> {
         self.free.push(handle);
         self.packets[handle as usize]
             .take()
@@ -152,7 +152,7 @@ impl<T: Payload> Constellation<T> {
     }
 
     fn lose(&mut self, at: Instant, node: u32, handle: u32, cause: DropCause) {
-        let Held { packet, .. } = self.release(handle);
+        let Stored { packet, .. } = self.release(handle);
         self.counters.count_drop(cause);
         self.lost.push_back(Lost {
             at,
@@ -166,7 +166,7 @@ impl<T: Payload> Constellation<T> {
         match event {
             Event::Arrives { handle, node } => {
                 if node == self.inside(handle).to {
-                    let Held { packet, .. } = self.release(handle);
+                    let Stored { packet, .. } = self.release(handle);
                     self.counters.delivered += 1;
                     self.delivered.push_back(Delivery {
                         at: now,
@@ -188,12 +188,12 @@ impl<T: Payload> Constellation<T> {
 
     /// A node sends a packet on.
     fn forward(&mut self, now: Instant, node: u32, handle: u32) -> Result<(), DropCause> {
-        let held = self.inside(handle);
-        let to = held.to;
-        if held.hops == HOP_LIMIT {
+        let packet = self.inside(handle);
+        let to = packet.to;
+        if packet.hops == HOP_LIMIT {
             return Err(DropCause::HopLimit);
         }
-        held.hops += 1;
+        packet.hops += 1;
         let link = self.link(now, node, to)?;
         match self.links[link as usize].offer(now, handle) {
             Offered::Starts => self.start(now, link, handle),
@@ -250,7 +250,7 @@ impl<T: Payload> Constellation<T> {
     /// Transmits a packet, which then arrives at the other end of the link.
     fn start(&mut self, now: Instant, link: u32, handle: u32) {
         let terminals = self.terminals();
-        let Held { packet, to, .. } = self.inside(handle);
+        let Stored { packet, to, .. } = self.inside(handle);
         let (bytes, to) = (packet.size, *to);
         let way = self.links[link as usize].way;
         let end = self.links[link as usize].start(now, bytes);
@@ -320,7 +320,7 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
     fn send(&mut self, now: Instant, from: NodeId, to: NodeId, packet: Packet<T>) {
         self.counters.offered += 1;
         let (node, to) = (from.0, to.0);
-        let handle = self.store(Held {
+        let handle = self.store(Stored {
             packet,
             to,
             hops: 0,

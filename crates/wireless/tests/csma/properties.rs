@@ -172,7 +172,7 @@ fn acknowledgements_lost_in_collisions_make_duplicates_but_no_second_packets() {
     println!("{counters:?}");
     assert!(counters.duplicates > 100);
     assert_eq!(counters.arrived, net.tally.received + counters.duplicates);
-    // Packets that arrived, but whose senders gave up, or were told so by another's
+    // Packets that arrived, but whose senders gave up, or learned it from another's
     // acknowledgement.
     let mut handles: Vec<_> = net
         .log

@@ -172,7 +172,7 @@ impl Dcf {
     }
 
     /// The backoff of the first node in `wakes` may have ended.
-    fn look(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
+    fn check_backoff(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
         let contends = self.station(node).phase == Phase::Contend;
         let end = if contends {
             self.backoff_ends(now, node)
@@ -515,7 +515,7 @@ impl Mac for Dcf {
         let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
         let (wake, node) = self.wakes.first();
         if wake < event {
-            return self.look(wake, node, events);
+            return self.check_backoff(wake, node, events);
         }
         let Some(Reverse(event)) = self.events.pop() else {
             return;

@@ -232,12 +232,12 @@ impl Aodv {
     ) {
         self.silent_at.retain(|(silent, _)| *silent != neighbour);
         let ended = self.table.lose(self.now, neighbour);
-        let told = |ended: &&Ended| {
+        let is_reported = |ended: &&Ended| {
             (ended.is_used || also == Some(ended.to)) && repaired != Some(ended.to)
         };
         let report: Vec<_> = ended
             .iter()
-            .filter(told)
+            .filter(is_reported)
             .map(|e| (e.to, e.sequence))
             .collect();
         if let Some(also) = also

@@ -15,7 +15,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use measure::{Deliveries, Look, Probe};
+use measure::{Characterization, Deliveries, Probe};
 use network::{
     Admission, Discipline, Ecn, Link, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit,
     Streams,
@@ -43,13 +43,13 @@ const PROBE: u32 = 84;
 ///
 /// # Errors
 /// [`RunError::Cancelled`] when `cancel` became true.
-pub fn look(
+pub fn characterize(
     path: &PathModel,
     seed: u64,
     span: Duration,
     every: Duration,
     cancel: &AtomicBool,
-) -> Result<Look, RunError> {
+) -> Result<Characterization, RunError> {
     let streams = Streams::new(seed);
     let mut deliveries = Vec::new();
     for direction in [Direction::Forward, Direction::Reverse] {
@@ -83,7 +83,7 @@ pub fn look(
     for (number, at) in back {
         probes[number].reverse_s = Some((at - arrived[number]).as_secs_f64());
     }
-    Ok(Look { deliveries, probes })
+    Ok(Characterization { deliveries, probes })
 }
 
 fn probe_times(span: Duration, every: Duration) -> Vec<Instant> {

@@ -62,7 +62,7 @@ pub fn topology(path: &str) -> PyResult<String> {
 /// path has none.
 #[pyfunction]
 #[pyo3(signature = (path, *, seed, duration))]
-pub fn network_look(
+pub fn characterize_network(
     py: Python<'_>,
     path: &str,
     seed: Bound<'_, PyAny>,
@@ -72,21 +72,21 @@ pub fn network_look(
     let map = scenario::Map::resolve(path).map_err(errors::input)?;
     let span = scenario::parse_duration(duration).map_err(errors::input)?;
     let cancel = AtomicBool::new(false);
-    let look = attend(
+    let found = attend(
         py,
         &cancel,
         || Ok(()),
-        || simulator::network_look(&map, seed, span, &cancel),
+        || simulator::characterize_network(&map, seed, span, &cancel),
     )?
     .map_err(|error: RunError| errors::run(error))?;
-    Ok(look.map(|look| json!(look).to_string()))
+    Ok(found.map(|found| json!(found).to_string()))
 }
 
 /// The resolved path as JSON, the deliveries of its saturated links, the end of each link's
 /// measurement with its packet size, and the probes.
 #[pyfunction]
 #[pyo3(signature = (path, *, seed, duration, every))]
-pub fn look(
+pub fn characterize(
     py: Python<'_>,
     path: &str,
     seed: Bound<'_, PyAny>,
@@ -113,22 +113,22 @@ pub fn look(
     let duration = span(duration, Duration::from_secs(1), "the duration")? + path.warm_up;
     let every = span(every, Duration::from_micros(100), "the probe interval")?;
     let cancel = AtomicBool::new(false);
-    let look = attend(
+    let found = attend(
         py,
         &cancel,
         || Ok(()),
-        || simulator::look(&path, seed, duration, every, &cancel),
+        || simulator::characterize(&path, seed, duration, every, &cancel),
     )?
     .map_err(|error: RunError| errors::run(error))?;
-    let ends = look
+    let ends = found
         .deliveries
         .iter()
         .map(|each| (each.link.clone(), each.end_s, each.packet_bytes))
         .collect();
     Ok((
         json!(path).to_string(),
-        Table::new(measure::tables::deliveries(&look))?,
+        Table::new(measure::tables::deliveries(&found))?,
         ends,
-        Table::new(measure::tables::probes(&look))?,
+        Table::new(measure::tables::probes(&found))?,
     ))
 }

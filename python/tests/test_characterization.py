@@ -11,44 +11,44 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from slowstart import InputError, look
+from slowstart import InputError, characterization
 from slowstart.commands.cli import invoke
 from slowstart.report import tables
 
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
 
 
-def link(times: list[float] | np.ndarray, end: float) -> look.Link:
-    return look.Link("forward", end, 1250, np.asarray(times, dtype=np.float64))
+def link(times: list[float] | np.ndarray, end: float) -> characterization.Link:
+    return characterization.Link("forward", end, 1250, np.asarray(times, dtype=np.float64))
 
 
 def test_rates_count_whole_bins() -> None:
     # One packet of 10,000 bits per 10 ms is 1 Mbit/s; the last, incomplete bin is ignored.
-    found = look.rates(link(np.arange(105) * 0.01 + 0.005, 1.05), 0.1)
+    found = characterization.rates(link(np.arange(105) * 0.01 + 0.005, 1.05), 0.1)
     assert found.tolist() == pytest.approx([1e6] * 10)
 
 
 def test_variation_and_autocorrelation_are_those_of_the_formula() -> None:
     wave = 1 + 0.5 * np.sin(np.arange(1000) * math.pi / 10)
-    assert look.variation(wave) == pytest.approx(0.5 / math.sqrt(2))
-    assert look.autocorrelation(wave, 20) == pytest.approx(1, abs=0.02)
-    assert look.autocorrelation(wave, 10) == pytest.approx(-1, abs=0.02)
-    assert look.autocorrelation(wave, 5) == pytest.approx(0, abs=0.02)
-    assert look.autocorrelation(np.ones(100), 1) is None
-    assert look.autocorrelation(wave[:15], 10) is None
-    assert look.variation(np.zeros(10)) is None
+    assert characterization.variation(wave) == pytest.approx(0.5 / math.sqrt(2))
+    assert characterization.autocorrelation(wave, 20) == pytest.approx(1, abs=0.02)
+    assert characterization.autocorrelation(wave, 10) == pytest.approx(-1, abs=0.02)
+    assert characterization.autocorrelation(wave, 5) == pytest.approx(0, abs=0.02)
+    assert characterization.autocorrelation(np.ones(100), 1) is None
+    assert characterization.autocorrelation(wave[:15], 10) is None
+    assert characterization.variation(np.zeros(10)) is None
 
 
 def test_bursts_are_distinguished_from_even_spacing() -> None:
     # Five packets 0.1 ms apart, every 4 ms.
     times = (np.arange(500)[:, None] * 0.004 + np.arange(5) * 0.0001).ravel()
-    starts, sizes = look.bursts(link(times, 2.0))
+    starts, sizes = characterization.bursts(link(times, 2.0))
     assert set(sizes) == {5.0}
     assert np.diff(starts) == pytest.approx(0.004)
     # They are bursts at a fifth of the rate, too: gaps are relative to the local rate.
     slow = np.concatenate([times, 2 + times * 5])
-    assert set(look.bursts(link(slow, 12.0))[1]) == {5.0}
-    even = look.bursts(link(np.arange(1000) * 0.001, 1.0))
+    assert set(characterization.bursts(link(slow, 12.0))[1]) == {5.0}
+    even = characterization.bursts(link(np.arange(1000) * 0.001, 1.0))
     assert len(even[0]) == 0
 
 
@@ -58,8 +58,8 @@ def test_a_path_matches_its_file(tmp_path: Path) -> None:
         '[path]\nrate = "12 Mbit/s"\nrtt = "40 ms"\nloss = "10 %"\noverhead = "0 B"\n'
         'reverse.jitter = "5 ms"\n'
     )
-    seen = look.watch(str(file), duration="20 s", every="5 ms")
-    found = look.numbers(seen)["look"]
+    seen = characterization.watch(str(file), duration="20 s", every="5 ms")
+    found = characterization.numbers(seen)["characterization"]
     (forward,) = found["links"]
     assert forward["mean_bps"] == pytest.approx(12e6, rel=1e-3)
     assert forward["gap_ms"] == pytest.approx({"p50": 1, "p90": 1, "p99": 1, "max": 1})
@@ -75,9 +75,9 @@ def test_a_path_matches_its_file(tmp_path: Path) -> None:
     assert delays["reverse"]["min"] == pytest.approx(20, abs=0.1)
     assert delays["reverse"]["max"] == pytest.approx(25, abs=0.1)
     assert delays["round_trip"]["p50"] == pytest.approx(42.556, abs=0.4)
-    again = look.watch(str(file), duration="20 s", every="5 ms")
+    again = characterization.watch(str(file), duration="20 s", every="5 ms")
     assert again.probes.equals(seen.probes)
-    other = look.watch(str(file), seed=2, duration="20 s", every="5 ms")
+    other = characterization.watch(str(file), seed=2, duration="20 s", every="5 ms")
     assert not other.probes.equals(seen.probes)
 
 
@@ -94,7 +94,7 @@ def test_background_traffic_uses_its_fraction_and_delays_a_probe(
     assert invoke(["path", str(file), "--duration", "10 s", "-o", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "background traffic" in shown
-    found = json.loads((out / "result.json").read_text())["look"]
+    found = json.loads((out / "result.json").read_text())["characterization"]
     # The links without traffic, for the same time.
     assert found["links"][0]["end_s"] == pytest.approx(12)
     assert found["links"][0]["mean_bps"] == pytest.approx(10e6, rel=0.01)
@@ -109,15 +109,17 @@ def test_background_traffic_uses_its_fraction_and_delays_a_probe(
     trips = busy["probe"]["round_trip_ms"]
     assert 41.1 < trips["min"] < trips["max"] < 42.5
     assert len(pl.read_parquet(out / "round_trips.parquet")) > 80
-    assert look.watch("wired", duration="1 s").busy is None
+    assert characterization.watch("wired", duration="1 s").busy is None
 
 
 def test_a_recorded_cell_matches_the_reference() -> None:
     file = TRACES / "TMobile-UMTS-driving.down"
     if not file.exists():
         pytest.skip("the folder of recorded traces is missing")
-    found = look.numbers(look.watch(f"trace:{file}", duration="928 s", every="1 s"))
-    forward = found["look"]["links"][0]
+    found = characterization.numbers(
+        characterization.watch(f"trace:{file}", duration="928 s", every="1 s")
+    )
+    forward = found["characterization"]["links"][0]
     # docs/reference/sources.md, "Recorded traces"; an opportunity is 1500 bytes, as packets here.
     assert forward["mean_bps"] == pytest.approx(2.02e6, abs=0.01e6)
     rates = [value / 1e6 for value in forward["rate_100ms_bps"].values()]
@@ -142,7 +144,7 @@ def test_the_command_replaces_its_folder(
     assert names == ["packets.parquet", "path.png", "path.svg", "probes.parquet", "result.json"]
     document = json.loads((out / "result.json").read_text())
     assert document["format"] == 1
-    assert document["look"]["links"][0]["packets"] == len(
+    assert document["characterization"]["links"][0]["packets"] == len(
         pl.read_parquet(out / "packets.parquet").filter(pl.col("link") == "forward")
     )
     drawn = (out / "path.svg").read_bytes()
@@ -175,36 +177,36 @@ def test_invalid_input_gets_one_sentence(
 def test_no_number_is_cut_in_a_narrow_terminal(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = look.numbers(look.watch("geo", duration="2 s"))
+    document = characterization.numbers(characterization.watch("geo", duration="2 s"))
     monkeypatch.setattr(tables, "console", lambda: Console(width=width, highlight=False))
-    look.show(document)
+    characterization.show(document)
     shown = capsys.readouterr().out
     assert "…" not in shown
     assert max(map(len, shown.splitlines())) <= width
-    for each in document["look"]["links"]:
+    for each in document["characterization"]["links"]:
         assert tables.rate(each["mean_bps"]).partition(" ")[0] in shown
         assert tables.number(each["gap_ms"]["max"]) in shown
         assert tables.number(each["gap_ms"]["p90"]) in shown
 
 
 def test_an_early_end_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    document = look.numbers(look.watch("wired", duration="2 s"))
-    look.show(document)
+    document = characterization.numbers(characterization.watch("wired", duration="2 s"))
+    characterization.show(document)
     assert "was watched for" not in capsys.readouterr().out
-    document["look"]["links"][0].update(packets=4_000_000, end_s=48.44)
-    look.show(document)
+    document["characterization"]["links"][0].update(packets=4_000_000, end_s=48.44)
+    characterization.show(document)
     assert "forward was observed for 48.4 s only" in capsys.readouterr().out
 
 
 def test_a_reverse_link_without_a_rate_is_not_observed() -> None:
-    seen = look.watch("wired", duration="1 s")
+    seen = characterization.watch("wired", duration="1 s")
     assert [each.name for each in seen.links] == ["forward"]
     with pytest.raises(InputError):
-        look.watch("wired", duration="never")
+        characterization.watch("wired", duration="never")
 
 
 def test_equal_gaps_have_an_axis_whose_ticks_differ() -> None:
-    drawn = look.figure(look.watch("wired", duration="5 s"))
+    drawn = characterization.figure(characterization.watch("wired", duration="5 s"))
     drawn.canvas.draw()
     (gaps,) = (axes for axes in drawn.axes if axes.get_xlabel().startswith("gap"))
     ticks = [each.get_text() for each in gaps.get_xticklabels()]

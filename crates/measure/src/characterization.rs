@@ -1,4 +1,4 @@
-//! Measurements of a path without a transport: see `simulator::look` and `simulator::network_look`.
+//! Measurements of a path without a transport: see `simulator::characterize` and `simulator::characterize_network`.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub struct Probe {
 
 /// The measurements of a path.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct Characterization {
     /// Of the forward and the reverse link, if their rates are limited.
     pub deliveries: Vec<Deliveries>,
     /// In order of time.
@@ -37,7 +37,7 @@ pub struct Look {
 
 /// An ad-hoc network or a constellation over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct NetworkLook {
+pub struct NetworkCharacterization {
     /// Its kind in the scenario.
     pub kind: String,
     /// The names of its nodes.
@@ -61,7 +61,7 @@ pub struct NetworkFrame {
     pub points: Vec<[f64; 2]>,
     /// Pairs of points that hear each other.
     pub links: Vec<[u32; 2]>,
-    /// The routes, in the order of [`NetworkLook::routes`].
+    /// The routes, in the order of [`NetworkCharacterization::routes`].
     pub routes: Vec<NetworkRoute>,
 }
 

@@ -1,8 +1,8 @@
 """Characterizes a path without TCP: link throughput under saturation, and delay of probes.
 
-:func:`watch` measures, :class:`Look` holds packets and probes as arrays, :func:`numbers` computes
-statistics, and :func:`figure` draws them. Times are in seconds. Rates are in bit/s and include the
-link's overhead.
+:func:`watch` measures, :class:`Characterization` holds packets and probes as arrays,
+:func:`numbers` computes statistics, and :func:`figure` draws them. Times are in seconds. Rates are
+in bit/s and include the link's overhead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from slowstart import busy, plots
-from slowstart._native import look, version
+from slowstart._native import characterize, version
 from slowstart.figures import colors, topology
 from slowstart.report import tables
 
@@ -52,7 +52,7 @@ _ZOOM_S, _MOST_ZOOM_S, _ZOOM_PACKETS = 0.05, 2.0, 40
 _NO_GAP_MS = 1e-3
 # In a terminal with fewer columns the tables have fewer columns.
 _NARROW = 72
-# Maximum number of packets recorded per link (crates/simulator/src/look.rs).
+# Maximum number of packets recorded per link (crates/simulator/src/characterize.rs).
 _MOST_PACKETS = 4_000_000
 _UNITS_BPS = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
 _BUSY = colors.PURPLE
@@ -72,7 +72,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Look:
+class Characterization:
     """The measurements of a path."""
 
     path: dict[str, Any]
@@ -131,7 +131,9 @@ def is_pathless(path: str) -> bool:
     return "rate_bps" not in resolved(path)
 
 
-def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 ms") -> Look:
+def watch(
+    path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 ms"
+) -> Characterization:
     """Measures ``path`` for ``duration``, with a small probe every ``every``.
 
     If the path has background traffic, this also measures it under that traffic, with the traffic's
@@ -154,7 +156,7 @@ def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 
         >>> [float(round(each / 1e6)) for each in rates(seen.links[0], 0.5)]
         [50.0, 50.0]
     """
-    resolved, packets, ends, probes = look(path, seed=seed, duration=duration, every=every)
+    resolved, packets, ends, probes = characterize(path, seed=seed, duration=duration, every=every)
     frame = pl.DataFrame(packets)
     links = tuple(
         Link(name, end, size, frame.filter(pl.col("link") == name)["time_s"].to_numpy())
@@ -166,7 +168,7 @@ def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 
         with_traffic = busy.watch(path, about, seed=seed, duration=duration)
     found = topology.read(path)
     around = found if topology.is_worth_drawing(found) else None
-    return Look(about, seed, links, pl.DataFrame(probes), with_traffic, around)
+    return Characterization(about, seed, links, pl.DataFrame(probes), with_traffic, around)
 
 
 def rates(link: Link, width_s: float) -> Series:
@@ -254,7 +256,7 @@ def _link_numbers(link: Link) -> dict[str, Any]:
     return found
 
 
-def numbers(seen: Look) -> dict[str, Any]:
+def numbers(seen: Characterization) -> dict[str, Any]:
     """The statistics, as in the document of ``slowstart path --json``."""
     delays: dict[str, Any] = {}
     for name, (_, values) in seen.delays().items():
@@ -264,7 +266,7 @@ def numbers(seen: Look) -> dict[str, Any]:
     return {
         "format": 1,
         "version": version(),
-        "look": {
+        "characterization": {
             "path": seen.path,
             "seed": seen.seed,
             "links": [_link_numbers(each) for each in seen.links],
@@ -280,7 +282,7 @@ def numbers(seen: Look) -> dict[str, Any]:
     }
 
 
-def _busy_numbers(seen: Look, found: Busy) -> dict[str, Any]:
+def _busy_numbers(seen: Characterization, found: Busy) -> dict[str, Any]:
     links = []
     for link in seen.links:
         begin = int(np.ceil(found.begin_s / _FRACTION_S))
@@ -315,7 +317,7 @@ def show(document: dict[str, Any]) -> None:
     """Prints the statistics to standard output."""
     from rich.text import Text
 
-    found = document["look"]
+    found = document["characterization"]
     out = tables.console()
     path = found["path"]
     out.print(
@@ -422,7 +424,7 @@ def _busy_table(links: list[dict[str, Any]]) -> Table:
     return made
 
 
-def _draw_rates(axes: Axes, seen: Look) -> None:
+def _draw_rates(axes: Axes, seen: Characterization) -> None:
     for link in seen.links:
         width = max(_BIN_S, link.end_s / _POINTS)
         values = rates(link, width) / 1e6
@@ -433,7 +435,7 @@ def _draw_rates(axes: Axes, seen: Look) -> None:
     axes.set_xlim(0, seen.end_s)
 
 
-def _draw_delays(axes: Axes, seen: Look) -> None:
+def _draw_delays(axes: Axes, seen: Characterization) -> None:
     # The forward points are smaller, so that equal delays of both directions stay visible.
     for name, size in (("reverse", 3.0), ("forward", 1.5)):
         times, values = seen.delays()[name]
@@ -456,7 +458,7 @@ def _draw_delays(axes: Axes, seen: Look) -> None:
     axes.set_xlim(0, seen.end_s)
 
 
-def _draw_packets(axes: Axes, seen: Look) -> None:
+def _draw_packets(axes: Axes, seen: Characterization) -> None:
     """Draws single packets over a time in which the slowest link sends some, too."""
     slowest = max((each.end_s / max(1, len(each.times_s)) for each in seen.links), default=0.0)
     span = min(max(_ZOOM_S, _ZOOM_PACKETS * slowest), _MOST_ZOOM_S)
@@ -474,7 +476,7 @@ def _draw_packets(axes: Axes, seen: Look) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _draw_gaps(axes: Axes, seen: Look) -> None:
+def _draw_gaps(axes: Axes, seen: Characterization) -> None:
     for link in seen.links:
         gaps = np.sort(np.diff(link.times_s)) * 1e3
         if len(gaps) == 0:
@@ -493,7 +495,7 @@ def _draw_gaps(axes: Axes, seen: Look) -> None:
         plots.plain_log(axes.xaxis)
 
 
-def _draw_distribution(axes: Axes, seen: Look) -> None:
+def _draw_distribution(axes: Axes, seen: Characterization) -> None:
     for name, (_, values) in seen.delays().items():
         if len(values):
             axes.step(
@@ -507,7 +509,7 @@ def _draw_distribution(axes: Axes, seen: Look) -> None:
     axes.set_xlim(left=0)
 
 
-def _draw_busy(axes: Axes, below: Axes, seen: Look, found: Busy) -> None:
+def _draw_busy(axes: Axes, below: Axes, seen: Characterization, found: Busy) -> None:
     """Draws the used fraction of each link's rate, and the RTT with background traffic."""
     width = max(_FRACTION_S, found.end_s / _POINTS)
     for link in seen.links:
@@ -530,7 +532,7 @@ def _draw_busy(axes: Axes, below: Axes, seen: Look, found: Busy) -> None:
             each.axvline(found.begin_s, color="#777777", linestyle=":", linewidth=1)
 
 
-def figure(seen: Look) -> Figure:
+def figure(seen: Characterization) -> Figure:
     """Draws rate and delay over time, single packets, and the distributions of gaps and delays.
 
     With background traffic, also the fraction of the rate that it uses, and the RTT alongside it.
@@ -568,7 +570,7 @@ def figure(seen: Look) -> Figure:
         )
 
 
-def write(folder: Path, seen: Look) -> None:
+def write(folder: Path, seen: Characterization) -> None:
     """Writes the document, the figure, and tables of packets and probes to ``folder``."""
     document = json.dumps(numbers(seen), indent=2)
     (folder / "result.json").write_text(document + "\n", encoding="utf-8")

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use measure::{NetworkFrame, NetworkLook, NetworkRoute, RouteSeries};
+use measure::{NetworkCharacterization, NetworkFrame, NetworkRoute, RouteSeries};
 use network::Streams;
 use scenario::{CloudConfig, Direction, Ends, Map, PathModel, Place, Step};
 use units::{Duration, Instant};
@@ -28,12 +28,12 @@ const STEP: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// [`RunError::Cancelled`] when `cancel` became true.
-pub fn network_look(
+pub fn characterize_network(
     map: &Map,
     seed: u64,
     span: Duration,
     cancel: &AtomicBool,
-) -> Result<Option<NetworkLook>, RunError> {
+) -> Result<Option<NetworkCharacterization>, RunError> {
     let path = map.path();
     let Some(config) = &path.cloud else {
         return Ok(None);
@@ -42,7 +42,7 @@ pub fn network_look(
     let pairs = pairs(map, &streams);
     let mut cloud: Box<dyn Cloud<()>> = config.build(&streams);
     let name = |node: &NodeId| config.node_name(*node).into_owned();
-    let mut look = NetworkLook {
+    let mut found = NetworkCharacterization {
         kind: config.kind().to_owned(),
         nodes: (0..config.node_count())
             .map(|node| name(&NodeId(node)))
@@ -68,12 +68,12 @@ pub fn network_look(
     for sample in 0..=samples {
         let at = start + span / samples * sample;
         advance(&mut *cloud, at, cancel)?;
-        let is_frame = match look.moves {
+        let is_frame = match found.moves {
             true => sample % every == 0 || sample == samples,
             false => sample == samples,
         };
         let map = cloud.map(at);
-        for ([from, to], series) in pairs.iter().zip(&mut look.routes) {
+        for ([from, to], series) in pairs.iter().zip(&mut found.routes) {
             let points = cloud.route(at, *from, *to);
             let delay = points.as_ref().and_then(|points| delay(&map, points));
             series.time_s.push(at.as_secs_f64());
@@ -84,10 +84,10 @@ pub fn network_look(
         }
         if is_frame {
             let frame = frame(&mut *cloud, at, &map, &pairs);
-            look.frames.push(frame);
+            found.frames.push(frame);
         }
     }
-    Ok(Some(look))
+    Ok(Some(found))
 }
 
 fn advance(cloud: &mut dyn Cloud<()>, at: Instant, cancel: &AtomicBool) -> Result<(), RunError> {

@@ -1,19 +1,19 @@
-//! `look` measures a path's rate and delay, on the same channel as a run with the same seed.
+//! `characterize` measures a path's rate and delay, on the same channel as a run with the same seed.
 
 mod common;
 
 use std::sync::atomic::AtomicBool;
 
 use common::{algorithm, run_traced};
-use measure::Look;
+use measure::Characterization;
 use scenario::{Flow, PRESETS, PathModel};
-use simulator::look;
+use simulator::characterize;
 use units::Duration;
 
-fn at(path: &PathModel, seed: u64, seconds: u64) -> Look {
+fn at(path: &PathModel, seed: u64, seconds: u64) -> Characterization {
     let span = Duration::from_secs(seconds);
     let every = Duration::from_millis(10);
-    look(path, seed, span, every, &AtomicBool::new(false)).expect("not cancelled")
+    characterize(path, seed, span, every, &AtomicBool::new(false)).expect("not cancelled")
 }
 
 fn preset(name: &str) -> PathModel {
@@ -22,14 +22,14 @@ fn preset(name: &str) -> PathModel {
 
 #[test]
 fn a_wired_path_has_its_configured_rate_and_delay() {
-    let look = at(&preset("wired"), 1, 10);
-    assert_eq!(look.deliveries.len(), 1, "the reverse link has no rate");
-    let forward = &look.deliveries[0];
+    let found = at(&preset("wired"), 1, 10);
+    assert_eq!(found.deliveries.len(), 1, "the reverse link has no rate");
+    let forward = &found.deliveries[0];
     // 50 Mbit/s of 1514 bytes for 10 s.
     assert_eq!(forward.time_s.len(), 41_281);
     assert_eq!(forward.packet_bytes, 1514);
-    assert_eq!(look.probes.len(), 1000);
-    for probe in &look.probes {
+    assert_eq!(found.probes.len(), 1000);
+    for probe in &found.probes {
         // 98 bytes at 50 Mbit/s are 15.68 us.
         assert!((probe.forward_s.expect("none is lost") - 0.050_015_68).abs() < 1e-9);
         assert!((probe.reverse_s.expect("none is lost") - 0.05).abs() < 1e-9);
@@ -38,8 +38,8 @@ fn a_wired_path_has_its_configured_rate_and_delay() {
 
 #[test]
 fn a_policer_passes_no_more_than_its_tokens() {
-    let look = at(&preset("policed"), 1, 10);
-    let bytes = look.deliveries[0].time_s.len() as f64 * 1514.0;
+    let found = at(&preset("policed"), 1, 10);
+    let bytes = found.deliveries[0].time_s.len() as f64 * 1514.0;
     let tokens = 500e3 + 50e6 / 8.0 * 10.0;
     // The queue is refilled every millisecond, so tokens since the last refused packet are unused.
     assert!(
@@ -52,10 +52,10 @@ fn a_policer_passes_no_more_than_its_tokens() {
 fn every_preset_has_about_its_mean_rate() {
     for each in PRESETS {
         let path = preset(each.name);
-        let look = at(&path, 3, 20);
+        let found = at(&path, 3, 20);
         // Averaged over several seeds, because the rate of GEO varies from run to run.
-        let bits = |look: &Look| {
-            let forward = &look.deliveries[0];
+        let bits = |found: &Characterization| {
+            let forward = &found.deliveries[0];
             let bits = forward.time_s.len() as f64 * f64::from(forward.packet_bytes) * 8.0;
             bits / forward.end_s
         };
@@ -64,11 +64,15 @@ fn every_preset_has_about_its_mean_rate() {
         println!("{}: {fraction:.3} of the mean rate", each.name);
         assert!((0.6..1.7).contains(&fraction), "{}: {fraction}", each.name);
         let ordered = |times: &[f64]| times.windows(2).all(|two| two[0] <= two[1]);
-        assert!(look.deliveries.iter().all(|one| ordered(&one.time_s)));
-        let lost = look.probes.iter().filter(|probe| probe.forward_s.is_none());
-        assert!(lost.count() < look.probes.len() / 10, "{}", each.name);
+        assert!(found.deliveries.iter().all(|one| ordered(&one.time_s)));
+        let lost = found
+            .probes
+            .iter()
+            .filter(|probe| probe.forward_s.is_none());
+        assert!(lost.count() < found.probes.len() / 10, "{}", each.name);
         let least = |of: &dyn Fn(&measure::Probe) -> Option<f64>| {
-            look.probes
+            found
+                .probes
                 .iter()
                 .filter_map(of)
                 .fold(f64::INFINITY, f64::min)
@@ -90,7 +94,7 @@ fn every_preset_has_about_its_mean_rate() {
     }
 }
 
-/// A flow that saturates the link gets the rate that `look` reports.
+/// A flow that saturates the link gets the rate that `characterize` reports.
 #[test]
 fn a_run_with_the_same_seed_has_the_same_channel() {
     let mut path = preset("lte-reduced");
