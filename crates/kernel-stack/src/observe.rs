@@ -348,7 +348,7 @@ mod tests {
         Observer::new(kind, size, times, open(100_000), None)
     }
 
-    fn observe(millis: u64, info: Info) -> Observation {
+    fn observation_at(millis: u64, info: Info) -> Observation {
         Observation {
             now: Instant::from_millis(millis),
             info,
@@ -387,7 +387,7 @@ mod tests {
             train: (1, 400),
             delay: (0, 0),
         };
-        observer.take(&seen_at(700, info), &mut counters);
+        observer.take(&observation_at(700, info), &mut counters);
         let exit = observer.exit.expect("an exit");
         assert_eq!((exit.cwnd_segments, exit.reason), (400, "ack-train"));
         assert!(!exit.by_congestion);
@@ -404,7 +404,7 @@ mod tests {
             info.ssthresh = Some(700);
             info.ca_state = CA_RECOVERY;
             info.lost = 3;
-            observer.take(&seen_at(900, info), &mut HyStartCounters::default);
+            observer.take(&observation_at(900, info), &mut HyStartCounters::default);
             let exit = observer.exit.expect("an exit");
             assert_eq!((exit.cwnd_segments, exit.reason), (expected, "loss"));
             assert_eq!(observer.first_loss, Some(Instant::from_millis(900)));
@@ -416,7 +416,7 @@ mod tests {
             };
             let observation = Observation {
                 before: Some(1003),
-                ..observe(901, info)
+                ..observation_at(901, info)
             };
             observer.take(&observation, &mut HyStartCounters::default);
             assert_eq!(observer.exit.expect("an exit").cwnd_segments, 1003);
@@ -428,17 +428,17 @@ mod tests {
         let mut observer = observer(CUBIC, None);
         let mut info = open(100_000);
         (info.ssthresh, info.ca_state) = (Some(70), CA_RECOVERY);
-        observer.take(&seen_at(300, info), &mut HyStartCounters::default);
+        observer.take(&observation_at(300, info), &mut HyStartCounters::default);
         assert_eq!(observer.exit.expect("a loss").reason, "loss");
         (info.ssthresh, info.ca_state) = (None, 0);
-        observer.take(&seen_at(400, info), &mut HyStartCounters::default);
+        observer.take(&observation_at(400, info), &mut HyStartCounters::default);
         assert_eq!(observer.exit, None);
         info.ssthresh = Some(400);
         let mut counters = || HyStartCounters {
             train: (1, 400),
             delay: (0, 0),
         };
-        observer.take(&seen_at(700, info), &mut counters);
+        observer.take(&observation_at(700, info), &mut counters);
         let exit = observer.exit.expect("an exit");
         assert_eq!(
             (exit.reason, exit.at),
@@ -452,13 +452,13 @@ mod tests {
         let mut info = open(100_000);
         info.segs_in = 2;
         info.bytes_acked = 1000;
-        observer.take(&seen_at(200, info), &mut HyStartCounters::default);
+        observer.take(&observation_at(200, info), &mut HyStartCounters::default);
         assert_eq!(
             (observer.acked(), observer.is_complete(&info)),
             (999, false)
         );
         info.bytes_acked = 1002;
-        observer.take(&seen_at(201, info), &mut HyStartCounters::default);
+        observer.take(&observation_at(201, info), &mut HyStartCounters::default);
         assert_eq!(
             (observer.acked(), observer.is_complete(&info)),
             (1000, true)
