@@ -3,7 +3,7 @@
 mod startup_support;
 
 use congestion::options::{OptionError, Options};
-use congestion::startup::hystart::HyStartForm;
+use congestion::startup::hystart::{HyStartForm, HyStartVariant};
 use congestion::startup::{HyStart, HyStartConfig};
 use congestion::{Ack, Congestion, CongestionKind, ExitReason, Phase, Startup, Step};
 use proptest::prelude::*;
@@ -338,6 +338,32 @@ fn first_rounds_can_be_skipped() {
     assert_eq!([0, 1, 2].map(exit), [Some(28), Some(28), Some(48)]);
 }
 
+/// A rise from 90 to 150 ms ends slow start if the test sees it: its threshold is 90 + 11 ms. The
+/// port takes no sample from the ACK that opens a round.
+#[test]
+fn a_bound_hides_what_the_rtt_rises_above_it() {
+    let exit = |variant, rtt_bound: &str| {
+        let mut config = HyStartConfig::of(variant);
+        config.train = false;
+        config.set("rtt_bound", rtt_bound).expect("a time or none");
+        let mut hystart = HyStart::new(config, Instant::ZERO, 0);
+        (0..60).find(|&count| {
+            let rtt = if count < 2 { 90_000 } else { 150_000 };
+            let ack = sample(
+                1_000_000 + 5_000 * count,
+                1 + count,
+                20 + count - count % 20,
+                rtt,
+            );
+            hystart.on_delivery(&ack, &window(20)).is_some()
+        })
+    };
+    for (variant, first) in [(HyStartVariant::Linux, 28), (HyStartVariant::Ns2, 29)] {
+        let exits = ["none", "102ms", "100ms"].map(|bound| exit(variant, bound));
+        assert_eq!(exits, [Some(first), Some(first), None], "{variant:?}");
+    }
+}
+
 #[test]
 fn acks_without_a_sample_are_ignored() {
     let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
@@ -364,11 +390,12 @@ fn each_option_sets_its_field() {
         ("delay_max", "8ms"),
         ("round_min", "first"),
         ("skip_rounds", "3"),
+        ("rtt_bound", "100ms"),
     ] {
         assert_eq!(config.set(name, value), Ok(()), "{name}");
     }
     let expected = HyStartConfig {
-        variant: congestion::startup::hystart::HyStartVariant::Linux,
+        variant: HyStartVariant::Linux,
         linux: HyStartForm::V5_16,
         train: false,
         delay: false,
@@ -379,6 +406,7 @@ fn each_option_sets_its_field() {
         delay_max: Duration::from_millis(8),
         round_min_is_frozen: true,
         skip_rounds: 3,
+        rtt_bound: Some(Duration::from_millis(100)),
     };
     assert_eq!(config, expected);
     for (name, value) in [

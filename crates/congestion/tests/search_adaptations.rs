@@ -1,12 +1,12 @@
-//! The future work of Kachooei 2024, chapter 7: `missed=freeze` and `few_bins=shrink`.
+//! The future work of Kachooei 2024, chapter 7: `missed=freeze`, `few_bins=shrink` and `few_bins=hold`.
 
 mod startup_support;
 
 use congestion::startup::Search;
 use congestion::startup::search::{FewBins, Missed, SearchConfig, Version};
-use congestion::{Ack, Startup};
+use congestion::{Ack, Startup, Step};
 use startup_support::{SMSS, ack, window};
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 const RTT_MS: u64 = 100;
 
@@ -105,5 +105,26 @@ fn windows_shrink_where_the_look_back_is_too_long() {
             assert_eq!(back, look_back);
             assert!((480..=520).contains(&norm), "{norm}");
         }
+    }
+}
+
+#[test]
+fn the_window_holds_where_the_look_back_is_too_long() {
+    // The longest look-back is 14 bins: an RTT of 6 initial ones has 17, one of 5 has 14.
+    for (few_bins, factor_tenths, grows) in [
+        (FewBins::Hold, 50, true),
+        (FewBins::Hold, 60, false),
+        (FewBins::Mute, 60, true),
+    ] {
+        let mut search = with_rtt(few_bins, factor_tenths);
+        let rtt = RTT_MS * factor_tenths / 10;
+        let last = 2 * doubling(1_000.0);
+        let step = search.on_ack(&at(2_504, last, rtt), &window(100));
+        let delivered = if grows { SMSS } else { Bytes::ZERO };
+        assert_eq!(step, Step::Grow(delivered), "{few_bins:?} {factor_tenths}");
+        // A short round trip ends it with the next bin.
+        search.on_delivery(&at(2_600, last, RTT_MS), &window(100));
+        let step = search.on_ack(&at(2_601, last, RTT_MS), &window(100));
+        assert_eq!(step, Step::Grow(SMSS), "{few_bins:?} {factor_tenths}");
     }
 }

@@ -65,6 +65,8 @@ pub struct HyStartConfig {
     pub round_min_is_frozen: bool,
     /// Rounds at the beginning of a connection in which nothing is detected.
     pub skip_rounds: u32,
+    /// Longer RTTs count as this one in the delay detector.
+    pub rtt_bound: Option<Duration>,
 }
 
 impl Default for HyStartConfig {
@@ -95,6 +97,7 @@ impl HyStartConfig {
             delay_max: Duration::from_millis(delay_max),
             round_min_is_frozen: false,
             skip_rounds: 0,
+            rtt_bound: None,
         }
     }
 }
@@ -166,10 +169,17 @@ impl Options for HyStartConfig {
             help: "with variant=linux: number of first rounds without detection; our reading of \
                    Bruhn et al. for cellular links",
         },
+        OptionInfo {
+            name: "rtt_bound",
+            default: "none",
+            help: "longest RTT that the delay detector sees, or none; our reading of the bound of \
+                   100 ms that Shahgir's second modification removes",
+        },
     ];
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         const SPAN: &str = "a time from 0 to 60 s, such as 4ms";
+        const BOUND: &str = "none, or a time from 0 to 60 s, such as 100ms";
         const COUNT: &str = "a whole number from 0 to 1000000";
         match name {
             "variant" => {
@@ -189,6 +199,7 @@ impl Options for HyStartConfig {
                     min_samples: self.min_samples,
                     round_min_is_frozen: self.round_min_is_frozen,
                     skip_rounds: self.skip_rounds,
+                    rtt_bound: self.rtt_bound,
                     ..Self::of(variant)
                 };
             }
@@ -209,6 +220,12 @@ impl Options for HyStartConfig {
             }
             "skip_rounds" => {
                 self.skip_rounds = options::integer(value, 0, 1_000_000, COUNT)?;
+            }
+            "rtt_bound" => {
+                self.rtt_bound = match value {
+                    "none" => None,
+                    _ => Some(options::duration(value, LONGEST, BOUND)?),
+                };
             }
             _ => return Err(OptionError::Unknown),
         }

@@ -168,9 +168,15 @@ impl HyStart {
         }
         let counts = self.sample_cnt < self.config.min_samples;
         if counts || !self.config.round_min_is_frozen {
-            self.curr_rtt = self.curr_rtt.min(rtt);
+            self.lower_round_min(rtt);
         }
         self.judge_delay()
+    }
+
+    /// A sample of the delay detector.
+    fn lower_round_min(&mut self, rtt: u64) {
+        let bound = self.config.rtt_bound.map_or(u64::MAX, Duration::as_micros);
+        self.curr_rtt = self.curr_rtt.min(rtt.min(bound));
     }
 
     /// Counts a sample; once there were enough, compares the round's smallest RTT with the

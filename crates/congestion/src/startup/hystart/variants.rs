@@ -60,7 +60,7 @@ impl HyStart {
             });
         }
         if self.config.delay && self.sample_cnt < self.config.min_samples {
-            self.curr_rtt = self.curr_rtt.min(rtt);
+            self.lower_round_min(rtt);
             self.sample_cnt += 1;
         }
         let judged = self.config.delay && self.sample_cnt >= self.config.min_samples;
@@ -110,7 +110,7 @@ impl HyStart {
             return None;
         }
         if self.config.variant != HyStartVariant::Ns2Excerpt {
-            self.curr_rtt = self.curr_rtt.min(rtt);
+            self.lower_round_min(rtt);
         }
         self.judge_delay()
     }

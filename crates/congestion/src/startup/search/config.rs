@@ -85,6 +85,9 @@ pub enum FewBins {
     /// The windows shrink by the number of missing bins, at most by half (Kachooei 2024,
     /// chapter 7; intended by the Linux module 3.2).
     Shrink,
+    /// No test runs, and the window does not grow until one can (a second reading of the same
+    /// sentence, which speaks of the congestion window).
+    Hold,
 }
 
 /// Handling of an application-limited sender.
@@ -298,11 +301,16 @@ settings! {
         few_bins: FewBins {
             name: "few_bins",
             default: "mute",
-            help: "if the look-back reaches beyond the bins: mute (no test), or shrink (the \
-                   windows shrink by the missing bins, at most by half)",
+            help: "if the look-back reaches beyond the bins: mute (no test), shrink (the windows \
+                   shrink by the missing bins, at most by half), or hold (no test, and the \
+                   congestion window does not grow)",
             read: |value| {
-                let words = [("mute", FewBins::Mute), ("shrink", FewBins::Shrink)];
-                options::choice(value, &words, "mute or shrink")
+                let words = [
+                    ("mute", FewBins::Mute),
+                    ("shrink", FewBins::Shrink),
+                    ("hold", FewBins::Hold),
+                ];
+                options::choice(value, &words, "mute, shrink or hold")
             },
         }
 

@@ -57,9 +57,10 @@
 //!   used.
 //! - `missed=reset` is off by default, as in the Linux repository, though its text says `alpha` is
 //!   2.
-//! - `missed=freeze` and `few_bins=shrink` are our reading of Kachooei 2024, chapter 7, which names
-//!   them as future work without a specification; the published 3.2 intends the second and does not
-//!   compile.
+//! - `missed=freeze`, `few_bins=shrink` and `few_bins=hold` are our readings of Kachooei 2024, chapter
+//!   7, which names them as future work without a specification. The last two read one sentence, on
+//!   "the congestion window size when there are insufficient bins"; the published 3.2 intends
+//!   the first of them and does not compile.
 //! - `arithmetic=shifted` keeps 16-bit counts as Linux 3.1 and 4.0 do. The stored value is the
 //!   count shifted right by the smallest shift that makes all counts fit, computed when it is read.
 
@@ -120,6 +121,8 @@ pub struct Search {
     /// Used only by 4.0.
     sent: Ring,
     measurement: Option<Measurement>,
+    /// Whether the last bin ended with a look-back beyond the bins.
+    lacks_bins: bool,
     decision: Option<SlowStartExit>,
     drain: Option<Drain>,
     /// Smoothed RTT at the last ACK.
@@ -140,6 +143,7 @@ impl Search {
             acked: Ring::new(),
             sent: Ring::new(),
             measurement: None,
+            lacks_bins: false,
             decision: None,
             drain: None,
             srtt: Duration::ZERO,
@@ -228,6 +232,7 @@ impl Search {
     fn reset(&mut self, full: bool) {
         self.open = None;
         self.measurement = None;
+        self.lacks_bins = false;
         if full {
             self.scale = None;
         }
@@ -292,7 +297,7 @@ impl Search {
         let missing = look_back.saturating_sub(self.config.longest_lookback());
         match self.config.few_bins {
             _ if missing == 0 => Some(self.bins()),
-            FewBins::Mute => None,
+            FewBins::Mute | FewBins::Hold => None,
             FewBins::Shrink => {
                 let left = self.bins().checked_sub(missing)?;
                 (2 * left >= self.bins()).then_some(left)
@@ -300,15 +305,20 @@ impl Search {
         }
     }
 
-    /// The test at the end of a bin, if there are enough bins.
-    fn test(&self, at: Instant, rtt: Duration) -> Option<Measurement> {
-        let (open, scale) = (self.open?, self.scale?);
+    /// The look-back of a test in whole bins, and the remainder in nanoseconds.
+    fn look_back(&self, rtt: Duration, scale: Scale) -> (u64, u64) {
         let back = match self.config.lookback {
             LookBack::Current => rtt,
             LookBack::Initial => scale.initial_rtt,
         };
+        self.split(back.as_nanos(), scale.bin.as_nanos())
+    }
+
+    /// The test at the end of a bin, if there are enough bins.
+    fn test(&self, at: Instant, rtt: Duration) -> Option<Measurement> {
+        let (open, scale) = (self.open?, self.scale?);
         let bin = scale.bin.as_nanos();
-        let (look_back, rest) = self.split(back.as_nanos(), bin);
+        let (look_back, rest) = self.look_back(rtt, scale);
         let last = open.index.checked_sub(look_back)?;
         let width = self.width(look_back)?;
         if last < self.first_tested(width) {
@@ -413,6 +423,7 @@ impl Search {
         });
         self.store(open.index.saturating_add(bins), ack.snd_una, ack.bytes_sent);
         self.measurement = self.test(now, rtt);
+        self.lacks_bins = self.width(self.look_back(rtt, scale).0).is_none();
         self.measurement
     }
 }
@@ -457,7 +468,8 @@ impl Startup for Search {
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
         let Some(drain) = &mut self.drain else {
-            return Step::Grow(ack.delivered);
+            let holds = self.lacks_bins && self.config.few_bins == FewBins::Hold;
+            return Step::Grow(if holds { Bytes::ZERO } else { ack.delivered });
         };
         let step = drain.step(ack, window);
         if matches!(step, Step::Exit { .. }) {
