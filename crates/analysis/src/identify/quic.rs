@@ -433,6 +433,16 @@ impl Candidate {
     }
 }
 
+/// The window with which data begin, where a start-up sets it, whatever window within `range` the
+/// stack begins with.
+pub fn own_window(connection: &Connection, algorithm: &Algorithm, range: [u64; 2]) -> Option<u64> {
+    let [least, most] = range.map(|initial| {
+        let built = Candidate::begun(connection, algorithm, &RULES[2], initial);
+        built.map(|candidate| candidate.window_of_data(connection))
+    });
+    least.filter(|_| least == most && range[0] < range[1])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
