@@ -117,7 +117,7 @@ def fits(comparison: dict[str, Any]) -> list[Fitted]:
             best[name] = Fitted(name, paced, surprise, track["exit"], made)
     # A QUIC sender is one stack: that in which one start-up fits best.
     chosen = min(by_stack, key=lambda key: min(each.surprise for each in by_stack[key].values()))
-    found = by_stack[chosen].values()
+    found = list(by_stack[chosen].values())
     begun = {window: by_stack[chosen[0], window] for window in own.values() if window is not None}
     if begun:
         found = [
@@ -142,8 +142,11 @@ def is_same(one: Fitted, other: Fitted, segment: int, constants: Constants) -> b
     ratio = abs(math.log((one.surprise + FLOOR) / (other.surprise + FLOOR)))
     if ratio * _exponent(len(one.in_flight), constants) > math.log(DECIDES):
         return False
-    windows = {one.own_window, other.own_window} - {None}
-    return any(_are_equal(one.begun[each], other.begun[each], segment) for each in windows)
+    return any(
+        _are_equal(one.begun[each], other.begun[each], segment)
+        for each in (one.own_window, other.own_window)
+        if each is not None
+    )
 
 
 def _are_equal(one: NDArray[np.float64], other: NDArray[np.float64], segment: int) -> bool:
