@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slowstart import InputError, stacks
@@ -109,9 +110,10 @@ def test_what_is_known_before_a_capture_counts_once() -> None:
     assert weights[-1] / weights[:-1].sum() == pytest.approx(likelihood.UNKNOWN)
 
 
-def qlog(folder: Path, control: str, stack: str = "quinn") -> Path:
+def qlog(folder: Path, control: str, stack: str = "quinn", path: str = "wired") -> Path:
     algorithm = stacks.placeholder(control)
-    text = f'[path]\npreset = "wired"\n[[flow]]\nalgorithm = "{algorithm}"\nsize = "3 MB"\n'
+    text = f'[path]\npreset = "{path}"\n[[flow]]\nalgorithm = "{algorithm}"\nsize = "3 MB"\n'
+    text = f"seed = 100\n{text}"
     scenario = stacks.placed(Scenario.from_toml(text), stack, control)
     file = folder / "flow.qlog"
     file.write_bytes(exports.as_qlog(exports.of_packets(scenario, 0)))
@@ -128,6 +130,44 @@ def test_the_start_up_of_a_quic_sender_is_named(control: str, name: str, tmp_pat
     assert name in found.candidates[0].names
     assert found.candidates[0].paced
     assert found.candidates[0].initial_window == 10
+
+
+@pytest.mark.parametrize(
+    ("stack", "control"),
+    [("quinn", "cubic+hystart++"), ("quinn", "cubic+packet-pair"), ("noq", "cubic+hystart++"),
+     ("noq", "cubic+forecast")],
+)  # fmt: skip
+def test_the_replay_counts_the_bytes_of_the_handshake_as_the_stack_does(
+    stack: str, control: str, tmp_path: Path
+) -> None:
+    """A jitter of seconds shows a round trip that ends a few packets early."""
+    (found,) = identify.identify(qlog(tmp_path, control, stack, "geo"))
+    assert found.why is None
+    assert found.candidates[0].names == (identify.start_up(control),)
+    assert found.candidates[0].probability > found.none_of_these
+
+
+def test_a_start_up_that_sets_its_window_shares_a_row_with_such_a_stack(tmp_path: Path) -> None:
+    (found,) = identify.identify(qlog(tmp_path, "cubic+initial-start", path="geo"))
+    assert {"initial-start", "standard"} <= set(found.candidates[0].names)
+
+
+def test_a_capture_that_decides_between_two_windows_keeps_two_rows() -> None:
+    def fitted(surprise: float, flight: float, own: int | None) -> likelihood.Fitted:
+        return likelihood.Fitted("any", paced=True, surprise=surprise, exit=None,
+                                 in_flight=np.full(40, flight), own_window=own,
+                                 begun={13_248: np.full(40, 13_248.0)})  # fmt: skip
+
+    constants = likelihood.CONSTANTS["quic"]
+    own = fitted(0.010, 13_248, 13_248)
+    for surprise, is_same in ((0.011, True), (0.1, False)):
+        other = fitted(surprise, 16_000, None)
+        assert likelihood.is_same(own, other, 1472, constants) is is_same
+        assert likelihood.is_same(other, own, 1472, constants) is is_same
+    # Without a window of its own, another flight is another sender.
+    assert not likelihood.is_same(
+        fitted(0.010, 13_248, None), fitted(0.010, 16_000, None), 1472, constants
+    )
 
 
 def test_a_qlog_without_frames_has_the_bytes_in_flight(tmp_path: Path) -> None:

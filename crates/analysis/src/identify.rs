@@ -10,7 +10,8 @@
 //!
 //! QUIC senders (from a qlog) send in one of several ways (`quic::RULES`), and their first flight
 //! may be a datagram more or less than their window. All start-ups are tried in each way and with
-//! each of these windows; a start-up that a way of sending does not permit is not tried in it.
+//! each of these windows, and with the window that a start-up sets itself, if it is one of them; a
+//! start-up that a way of sending does not permit is not tried in it.
 //!
 //! The comparison ends at the first sign of congestion, and a few round trips after the real sender
 //! left slow start: what follows is congestion avoidance.
@@ -70,9 +71,12 @@ pub struct Track {
     pub paced: bool,
     /// Whether it paces by itself.
     pub paces: bool,
-    /// How a QUIC stack sends, and the datagrams of its window more than those of the first flight.
+    /// How a QUIC stack sends, and the bytes of its initial window.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stack: Option<(&'static str, i64)>,
+    pub stack: Option<(&'static str, u64)>,
+    /// Bytes of the initial window that it sets itself, if such a sender may have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_window: Option<u64>,
     /// What would have been in flight at each moment, in bytes.
     pub in_flight_bytes: Vec<u64>,
     /// Where it left slow start, if it did.
@@ -286,9 +290,44 @@ fn of_tcp(
         paced: is_paced,
         paces: candidate.paces,
         stack: None,
+        own_window: None,
         in_flight_bytes: made,
         exit: candidate.control.slow_start_exit().map(Left::from),
     }
+}
+
+/// The tracks of a QUIC sender. Its initial window is that of the first flight, or a datagram less or
+/// more, or one between that a start-up sets itself.
+fn all_of_quic(
+    connection: &Connection,
+    plan: &Plan,
+    algorithms: &[Algorithm],
+    first: First,
+) -> Vec<Track> {
+    let segment = u64::from(connection.largest_segment_bytes);
+    let (least, most) = (first.flight.saturating_sub(segment), first.flight + segment);
+    let of_start_up = |algorithm| {
+        quic::own_window(connection, algorithm, [least, most])
+            .filter(|window| (least..=most).contains(window))
+    };
+    let own: Vec<Option<u64>> = algorithms.iter().map(of_start_up).collect();
+    let mut windows: Vec<u64> = own.iter().copied().flatten().collect();
+    windows.extend([least, first.flight, most]);
+    let mut tracks = Vec::new();
+    for (algorithm, own_window) in algorithms.iter().zip(own) {
+        for rule in &quic::RULES {
+            for (place, initial) in windows.iter().enumerate() {
+                if !windows[..place].contains(initial) {
+                    let track = of_quic(connection, plan, algorithm, rule, *initial);
+                    tracks.extend(track.map(|track| Track {
+                        own_window,
+                        ..track
+                    }));
+                }
+            }
+        }
+    }
+    tracks
 }
 
 /// `None` if the start-up does not run in such a stack.
@@ -297,10 +336,8 @@ fn of_quic(
     plan: &Plan,
     algorithm: &Algorithm,
     rule: &'static quic::Rule,
-    (first, more): (First, i64),
+    initial: u64,
 ) -> Option<Track> {
-    let segment = i64::from(connection.largest_segment_bytes);
-    let initial = first.flight.saturating_add_signed(more * segment);
     let mut candidate = quic::Candidate::new(connection, algorithm, rule, initial)?;
     let mut made = Vec::with_capacity(plan.moments.len());
     let mut events = connection.events.iter().peekable();
@@ -314,7 +351,8 @@ fn of_quic(
         algorithm: algorithm.name().to_owned(),
         paced: rule.paces(),
         paces: candidate.paces,
-        stack: Some((rule.name, more)),
+        stack: Some((rule.name, initial)),
+        own_window: None,
         in_flight_bytes: made,
         exit: candidate.exit().map(Left::from),
     })
@@ -368,19 +406,14 @@ pub fn compare(connection: &Connection, algorithms: &[Algorithm]) -> Comparison 
     };
     let plan = Plan::new(connection, first.at);
     comparison.first_flight_bytes = first.flight;
-    for algorithm in algorithms {
-        if connection.vantage != Vantage::Log {
-            let both = [false, true];
-            let tracks = both.map(|is_paced| of_tcp(connection, &plan, algorithm, is_paced, first));
-            comparison.tracks.extend(tracks);
-            continue;
-        }
-        for rule in &quic::RULES {
-            let tracks = (-1..=1)
-                .filter_map(|more| of_quic(connection, &plan, algorithm, rule, (first, more)));
-            comparison.tracks.extend(tracks);
-        }
-    }
+    comparison.tracks = if connection.vantage == Vantage::Log {
+        all_of_quic(connection, &plan, algorithms, first)
+    } else {
+        let each = |algorithm| {
+            [false, true].map(|is_paced| of_tcp(connection, &plan, algorithm, is_paced, first))
+        };
+        algorithms.iter().flat_map(each).collect()
+    };
     comparison.moments = plan.moments.iter().map(|(_, _, moment)| *moment).collect();
     comparison
 }

@@ -302,8 +302,12 @@ def _sets(names: list[str], weights: Any, usable: list[Any]) -> list[Candidate]:
     order = [names[place] for place in np.argsort(-weights, kind="stable")]
     probability = dict(zip(names, (float(each) for each in weights), strict=True))
     fitted = [
-        ({each.algorithm: each for each in found}, comparison["segment_bytes"])
-        for _, comparison, found, _ in usable
+        (
+            {each.algorithm: each for each in found},
+            comparison["segment_bytes"],
+            likelihood.CONSTANTS[likelihood.place(connection["vantage"])],
+        )
+        for connection, comparison, found, _ in usable
     ]
     made = []
     while order:
@@ -311,7 +315,7 @@ def _sets(names: list[str], weights: Any, usable: list[Any]) -> list[Candidate]:
         same = [
             name
             for name in order
-            if all(likelihood.is_same(each[first], each[name], size) for each, size in fitted)
+            if all(likelihood.is_same(each[first], each[name], *how) for each, *how in fitted)
         ]
         order = [name for name in order if name not in same]
         one, segment = fitted[0][0][first], fitted[0][1]

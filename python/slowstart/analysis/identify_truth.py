@@ -139,10 +139,12 @@ def judged(case: Case, connection: dict[str, Any], comparison: dict[str, Any]) -
     surprises, same = [], []
     if fitted:
         true, size = fitted.get(case.algorithm), comparison["segment_bytes"]
+        constants = likelihood.CONSTANTS[likelihood.place(connection["vantage"])]
         # What the sender's stack cannot run is excluded.
         surprises = [fitted[name].surprise if name in fitted else math.inf for name in names]
         same = [true is not None and name in fitted
-                and likelihood.is_same(true, fitted[name], size) for name in names]  # fmt: skip
+                and likelihood.is_same(true, fitted[name], size, constants)
+                for name in names]  # fmt: skip
     wanted = case.flow_keys.partition("initial_window = ")[2]
     return Row(
         case, found, identify.start_up(case.algorithm), int(wanted or 10),

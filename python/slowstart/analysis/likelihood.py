@@ -11,8 +11,9 @@ all start-ups are equally probable, and "none of these" has a tenth of them toge
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,8 @@ UNKNOWN = 0.1
 
 FLOOR = 0.003
 """Surprise below which nothing is distinguished."""
+DECIDES = 20.0
+"""A capture decides between two start-ups if one is so many times as probable as the other."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,10 @@ class Fitted:
     surprise: float
     exit: dict[str, Any] | None
     in_flight: NDArray[np.float64]
+    own_window: int | None = None
+    """Bytes of the initial window that it sets itself, whatever that of its QUIC stack is."""
+    begun: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    """``in_flight`` with each initial window that some start-up sets."""
 
 
 def fits(comparison: dict[str, Any]) -> list[Fitted]:
@@ -97,23 +104,58 @@ def fits(comparison: dict[str, Any]) -> list[Fitted]:
     if not counts.any():
         return []
     by_stack: dict[Any, dict[str, Fitted]] = {}
+    own = {}
     for track in comparison["tracks"]:
         best = by_stack.setdefault(tuple(track.get("stack", ())), {})
         made = np.array(track["in_flight_bytes"], dtype=float)[counts]
         off = np.abs(np.log((made + segment) / (real[counts] + segment)))
         surprise = float(np.minimum(off, CAP).mean())
         name = track["algorithm"]
+        own[name] = track.get("own_window")
         if name not in best or surprise < best[name].surprise - 1e-9:
             paced = track["paced"] or track["paces"]
             best[name] = Fitted(name, paced, surprise, track["exit"], made)
     # A QUIC sender is one stack: that in which one start-up fits best.
-    chosen = min(by_stack.values(), key=lambda best: min(each.surprise for each in best.values()))
-    return sorted(chosen.values(), key=lambda each: each.surprise)
+    chosen = min(by_stack, key=lambda key: min(each.surprise for each in by_stack[key].values()))
+    found = list(by_stack[chosen].values())
+    begun = {window: by_stack[chosen[0], window] for window in own.values() if window is not None}
+    if begun:
+        found = [
+            dataclasses.replace(
+                each,
+                own_window=own[each.algorithm],
+                begun={window: best[each.algorithm].in_flight for window, best in begun.items()},
+            )
+            for each in found
+        ]
+    return sorted(found, key=lambda each: each.surprise)
 
 
-def is_same(one: Fitted, other: Fitted, segment: int) -> bool:
-    """Whether two start-ups leave the same packets on this path, up to a segment."""
-    return bool(np.all(np.abs(one.in_flight - other.in_flight) <= segment))
+def is_same(one: Fitted, other: Fitted, segment: int, constants: Constants) -> bool:
+    """Whether two start-ups leave the same packets on this path, up to a segment.
+
+    A start-up that sets its initial window is the same sender as one that its stack begins with
+    that window, unless the capture decides between them.
+    """
+    if _are_equal(one.in_flight, other.in_flight, segment):
+        return True
+    ratio = abs(math.log((one.surprise + FLOOR) / (other.surprise + FLOOR)))
+    if ratio * _exponent(len(one.in_flight), constants) > math.log(DECIDES):
+        return False
+    return any(
+        _are_equal(one.begun[each], other.begun[each], segment)
+        for each in (one.own_window, other.own_window)
+        if each is not None
+    )
+
+
+def _are_equal(one: NDArray[np.float64], other: NDArray[np.float64], segment: int) -> bool:
+    return bool(np.all(np.abs(one - other) <= segment))
+
+
+def _exponent(moments: int, constants: Constants) -> float:
+    """The power of the surprise with which the likelihood falls."""
+    return constants.weight * float(max(moments, 1) ** constants.power)
 
 
 def probabilities(
@@ -129,8 +171,7 @@ def probabilities(
     Returns:
         Probabilities that add up to 1 with the last one.
     """
-    exponent = constants.weight * max(moments, 1) ** constants.power
-    logs = -exponent * np.log(np.array([*surprises, constants.none]) + FLOOR)
+    logs = -_exponent(moments, constants) * np.log(np.array([*surprises, constants.none]) + FLOOR)
     logs += np.log(before(len(surprises)))
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()

@@ -53,6 +53,9 @@ pub struct Rule {
     is_strict: bool,
     /// It reports each packet by its number.
     has_numbers: bool,
+    /// It reports packets of the handshake that will not be acknowledged. Where it does not, the round
+    /// trips that a start-up counts by bytes end later, by as much.
+    has_discards: bool,
     capabilities: Capabilities,
 }
 
@@ -72,6 +75,7 @@ pub const RULES: [Rule; 4] = [
         bucket: Bucket::Quinn,
         is_strict: true,
         has_numbers: false,
+        has_discards: false,
         capabilities: Capabilities {
             pacing: Pacing::Fixed,
             lost_packets: false,
@@ -84,6 +88,7 @@ pub const RULES: [Rule; 4] = [
         bucket: Bucket::Noq,
         is_strict: false,
         has_numbers: true,
+        has_discards: false,
         capabilities: Capabilities {
             pacing: Pacing::Rate,
             handshake: false,
@@ -95,6 +100,7 @@ pub const RULES: [Rule; 4] = [
         bucket: Bucket::Plain,
         is_strict: false,
         has_numbers: true,
+        has_discards: true,
         capabilities: ANY,
     },
     Rule {
@@ -102,6 +108,7 @@ pub const RULES: [Rule; 4] = [
         bucket: Bucket::Full,
         is_strict: false,
         has_numbers: true,
+        has_discards: true,
         capabilities: Capabilities {
             paces: false,
             ..ANY
@@ -344,7 +351,9 @@ impl Candidate {
 
     fn answered(&mut self, at: i64, left: i64) {
         let flight = (self.hello + self.real - self.una).max(0);
-        self.core.on_batch_end(instant(at), bytes(flight), false);
+        // Before the first data, the application has nothing to send.
+        self.core
+            .on_batch_end(instant(at), bytes(flight), !self.is_open);
         let rtt = (at - left).max(0);
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| (7 * srtt + rtt) / 8));
         self.wake = at;
@@ -395,7 +404,9 @@ impl Candidate {
             }
             Event::Discarded(size) => {
                 self.hello = (self.hello - size).max(0);
-                self.core.on_discarded(bytes(*size));
+                if self.rule.has_discards {
+                    self.core.on_discarded(bytes(*size));
+                }
             }
         }
     }
@@ -420,6 +431,16 @@ impl Candidate {
         self.wake = again.unwrap_or(at).max(at);
         made
     }
+}
+
+/// The window with which data begin, where a start-up sets it, whatever window within `range` the
+/// stack begins with.
+pub fn own_window(connection: &Connection, algorithm: &Algorithm, range: [u64; 2]) -> Option<u64> {
+    let [least, most] = range.map(|initial| {
+        let built = Candidate::begun(connection, algorithm, &RULES[2], initial);
+        built.map(|candidate| candidate.window_of_data(connection))
+    });
+    least.filter(|_| least == most && range[0] < range[1])
 }
 
 #[cfg(test)]
