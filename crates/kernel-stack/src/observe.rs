@@ -12,6 +12,9 @@
 //!   is accurate to some microseconds. The smallest RTT is the kernel's own, and exact.
 //! - The window before a loss, without the probe: the threshold gives it to within one segment
 //!   (`kind.decrease`), and the last observation before the loss selects among the possible values.
+//! - That BBR found the pipe full while it measured the smallest RTT: Linux then sets no threshold
+//!   (`bbr_check_drain` does so in STARTUP alone). The pacing rate shows it, because BBR lowers it
+//!   only after that (`bbr_set_pacing_rate`).
 //! - Segments that were declared lost: those retransmitted, and those marked lost and not yet
 //!   retransmitted. A tail loss probe (TLP) that was a retransmission counts too.
 
@@ -268,7 +271,6 @@ impl Observer {
         counters: &mut dyn FnMut() -> HyStartCounters,
     ) -> Option<Exit> {
         let Observation { now, info, .. } = *observation;
-        let ssthresh = u64::from(info.ssthresh?);
         let exit = |cwnd_segments, reason, by_congestion| {
             Some(Exit {
                 at: now,
@@ -277,6 +279,18 @@ impl Observer {
                 by_congestion,
             })
         };
+        let before = u64::from(self.last.cwnd);
+        if self.kind.decrease.is_none() {
+            // BBR sets a threshold when it leaves start-up, but not at a loss.
+            let left = info.ssthresh.is_some() || self.paces_slower(&info);
+            let cwnd = before.max(u64::from(info.cwnd));
+            return if left {
+                exit(cwnd, self.kind.exit, false)
+            } else {
+                None
+            };
+        }
+        let ssthresh = u64::from(info.ssthresh?);
         if self.kind.hystart {
             // The counters show an exit even if a loss followed at once.
             let HyStartCounters { train, delay } = counters();
@@ -292,11 +306,6 @@ impl Observer {
                 return exit(cwnd, reason, false);
             }
         }
-        let before = u64::from(self.last.cwnd);
-        if self.kind.decrease.is_none() {
-            // BBR sets a threshold when it leaves start-up, but not at a loss.
-            return exit(before.max(u64::from(info.cwnd)), self.kind.exit, false);
-        }
         let reduced = || match observation.before {
             Some(before) => u64::from(before),
             None => self.before_loss(ssthresh, before),
@@ -307,6 +316,12 @@ impl Observer {
             CA_CWR => exit(reduced(), "ecn", true),
             _ => exit(before.max(u64::from(info.cwnd)), self.kind.exit, false),
         }
+    }
+
+    /// Whether the pacing rate has fallen. The first RTT may lower it, too.
+    fn paces_slower(&self, info: &Info) -> bool {
+        let rates = self.last.pacing_rate.zip(info.pacing_rate);
+        self.last.srtt_us > 0 && rates.is_some_and(|(before, now)| now < before)
     }
 
     /// The window before a reduction to `ssthresh`, given the window `seen` at the last
@@ -421,6 +436,34 @@ mod tests {
             observer.take(&observation, &mut HyStartCounters::default);
             assert_eq!(observer.exit.expect("an exit").cwnd_segments, 1003);
         }
+    }
+
+    /// Linux 6.12 over 20 Mbit/s, 600 ms, 2 BDP: no threshold, and a pacing rate that falls.
+    #[test]
+    fn bbr_paces_slower_once_the_pipe_is_full() {
+        const BBR: Kind = Kind {
+            exit: "full-pipe",
+            decrease: None,
+            hystart: false,
+        };
+        let paced = |srtt_us, rate| Info {
+            cwnd: 4,
+            pacing_rate: Some(rate),
+            ..open(srtt_us)
+        };
+        let mut observer = observer(BBR, None);
+        observer.last = paced(0, 41_760_000);
+        let rates = [68_816, 6_833_798, 6_833_798, 2_367_323];
+        let exits = [601, 10_600, 10_856, 10_858].iter().zip(rates);
+        let exits: Vec<_> = exits
+            .map(|(&at, rate)| {
+                let observation = observation_at(at, paced(600_000, rate));
+                observer.take(&observation, &mut HyStartCounters::default);
+                observer.exit.map(|exit| (exit.at, exit.reason))
+            })
+            .collect();
+        let found = Some((Instant::from_millis(10_858), "full-pipe"));
+        assert_eq!(exits, [None, None, None, found]);
     }
 
     #[test]
