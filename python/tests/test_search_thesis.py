@@ -104,3 +104,28 @@ def test_end_to_end(tmp_path: Path) -> None:
     (exit_s,) = flows["passive_exit_s"].to_list()
     (capacity_s,) = flows["capacity_true_s"].to_list()
     assert (exit_s - capacity_s) / 0.1 - 1 == pytest.approx(crossing(0.35, queue=True), abs=0.8)
+
+
+def test_a_run_without_a_norm_from_bins_has_no_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
+    flows = [
+        {"first_rtt_ms": 40.0, "name": name} for name in ("left at once", "tested", "no sample")
+    ]
+    flows[2]["first_rtt_ms"] = None
+    norms = {
+        "left at once": (np.array([0.1, 0.2]), np.array([math.nan, math.nan])),
+        "tested": (np.array([0.1, 0.2, 0.3]), np.array([math.nan, 0.1, 0.5])),
+    }
+
+    def norms_of(name: str, *_: object, **__: object) -> tuple[object, object, object]:
+        return (None, *norms[name])
+
+    def deviation(count: int) -> float | None:
+        kept = [(flow, flow["name"]) for flow in flows[:count]]
+        monkeypatch.setattr(analysis, "kept_runs", lambda *_: kept)
+        found = analysis.bin_error(None, None, {"hold": True})
+        return None if found is None else found.value
+
+    monkeypatch.setattr(analysis, "left_at", lambda _: 1.0)
+    monkeypatch.setattr(analysis, "norms_of", norms_of)
+    assert deviation(1) is None
+    assert deviation(3) == pytest.approx(0.15)
