@@ -2,6 +2,8 @@
 
 mod startup_support;
 
+use core::num::NonZeroU32;
+
 use congestion::options::{OptionError, Options};
 use congestion::startup::hystart::{HyStartForm, HyStartVariant};
 use congestion::startup::{HyStart, HyStartConfig};
@@ -406,7 +408,7 @@ fn each_option_sets_its_field() {
         delay_max: Duration::from_millis(8),
         round_min_is_frozen: true,
         skip_rounds: 3,
-        rtt_bound: Some(Duration::from_millis(100)),
+        rtt_bound_us: NonZeroU32::new(100_000),
     };
     assert_eq!(config, expected);
     for (name, value) in [

@@ -1,5 +1,7 @@
 //! Configuration of HyStart, and the values of each published form.
 
+use core::num::NonZeroU32;
+
 use units::Duration;
 
 use crate::options::{self, OptionError, OptionInfo, Options};
@@ -65,8 +67,9 @@ pub struct HyStartConfig {
     pub round_min_is_frozen: bool,
     /// Rounds at the beginning of a connection in which nothing is detected.
     pub skip_rounds: u32,
-    /// Longer RTTs count as this one in the delay detector.
-    pub rtt_bound: Option<Duration>,
+    /// Longer RTTs count as this one in the delay detector. In microseconds, and not a [`Duration`],
+    /// because each connection holds it.
+    pub rtt_bound_us: Option<NonZeroU32>,
 }
 
 impl Default for HyStartConfig {
@@ -97,7 +100,7 @@ impl HyStartConfig {
             delay_max: Duration::from_millis(delay_max),
             round_min_is_frozen: false,
             skip_rounds: 0,
-            rtt_bound: None,
+            rtt_bound_us: None,
         }
     }
 }
@@ -179,7 +182,7 @@ impl Options for HyStartConfig {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         const SPAN: &str = "a time from 0 to 60 s, such as 4ms";
-        const BOUND: &str = "none, or a time from 0 to 60 s, such as 100ms";
+        const BOUND: &str = "none, or a time from 1 us to 60 s, such as 100ms";
         const COUNT: &str = "a whole number from 0 to 1000000";
         match name {
             "variant" => {
@@ -199,7 +202,7 @@ impl Options for HyStartConfig {
                     min_samples: self.min_samples,
                     round_min_is_frozen: self.round_min_is_frozen,
                     skip_rounds: self.skip_rounds,
-                    rtt_bound: self.rtt_bound,
+                    rtt_bound_us: self.rtt_bound_us,
                     ..Self::of(variant)
                 };
             }
@@ -222,9 +225,12 @@ impl Options for HyStartConfig {
                 self.skip_rounds = options::integer(value, 0, 1_000_000, COUNT)?;
             }
             "rtt_bound" => {
-                self.rtt_bound = match value {
-                    "none" => None,
-                    _ => Some(options::duration(value, LONGEST, BOUND)?),
+                self.rtt_bound_us = if value == "none" {
+                    None
+                } else {
+                    let bound = options::duration(value, LONGEST, BOUND)?.as_micros();
+                    let bound = u32::try_from(bound).ok().and_then(NonZeroU32::new);
+                    Some(bound.ok_or(OptionError::Invalid { expected: BOUND })?)
                 };
             }
             _ => return Err(OptionError::Unknown),
