@@ -56,8 +56,7 @@ _WRAP = 2**32
 _BLOCK_OF_PACKET = 6
 # The simulator's hosts, and where the sequence numbers of the sender begin in "wrap".
 _DATA_PORT, _WRAP_AFTER = 49152, 500_000
-
-
+# Colours of xplot that tcptrace draws with.
 _COLORS = {"white", "red", "green", "purple", "yellow", "orange", "blue"}
 
 
@@ -265,10 +264,11 @@ def tcptrace(file: Path) -> Points:
 
 _FIELDS = ("frame.time_epoch", "tcp.srcport", "tcp.seq", "tcp.len", "tcp.ack", "tcp.window_size",
            "tcp.flags.syn", "tcp.options.sack_le", "tcp.options.sack_re",
-           "tcp.analysis.retransmission", "tcp.analysis.fast_retransmission",
-           "tcp.analysis.spurious_retransmission", "tcp.analysis.out_of_order")  # fmt: skip
-# What tshark calls data that it saw before, in the order of the last fields.
-_NAMES = ("retransmission", "fast retransmission", "spurious retransmission", "out of order")
+           "tcp.analysis.fast_retransmission", "tcp.analysis.spurious_retransmission",
+           "tcp.analysis.out_of_order", "tcp.analysis.retransmission")  # fmt: skip
+# What tshark calls data that it saw before, in the order of the last fields. A fast or spurious one
+# is a retransmission, too, and the narrower name counts.
+_NAMES = ("fast retransmission", "spurious retransmission", "out of order", "retransmission")
 
 
 def tshark(file: Path) -> Points:
@@ -292,10 +292,8 @@ def tshark(file: Path) -> Points:
                 made.sent.add((at, end))
             if any(again) and int(size):
                 made.retransmitted.add((at, begin, end))
-                # A fast or spurious one is a retransmission, too, and the narrower name counts.
-                made.names[next(name for name, is_so in zip(_NAMES[1:] + _NAMES[:1],
-                                                            again[1:] + again[:1], strict=True)
-                                if is_so)] += 1  # fmt: skip
+                named = zip(_NAMES, again, strict=True)
+                made.names[next(name for name, is_so in named if is_so)] += 1
             continue
         if syn in ("1", "True"):
             continue

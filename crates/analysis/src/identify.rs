@@ -311,20 +311,22 @@ fn all_of_quic(
             .filter(|window| (least..=most).contains(window))
     };
     let own: Vec<Option<u64>> = algorithms.iter().map(of_start_up).collect();
-    let mut windows: Vec<u64> = own.iter().copied().flatten().collect();
-    windows.extend([least, first.flight, most]);
+    let mut windows = Vec::new();
+    for window in own.iter().flatten().chain(&[least, first.flight, most]) {
+        if !windows.contains(window) {
+            windows.push(*window);
+        }
+    }
     let mut tracks = Vec::new();
     for (algorithm, own_window) in algorithms.iter().zip(own) {
         for rule in &quic::RULES {
-            for (place, initial) in windows.iter().enumerate() {
-                if !windows[..place].contains(initial) {
-                    let track = of_quic(connection, plan, algorithm, rule, *initial);
-                    tracks.extend(track.map(|track| Track {
-                        own_window,
-                        ..track
-                    }));
-                }
-            }
+            let made = windows
+                .iter()
+                .filter_map(|initial| of_quic(connection, plan, algorithm, rule, *initial));
+            tracks.extend(made.map(|track| Track {
+                own_window,
+                ..track
+            }));
         }
     }
     tracks

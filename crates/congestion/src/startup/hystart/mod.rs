@@ -175,7 +175,8 @@ impl HyStart {
 
     /// A sample of the delay detector.
     fn lower_round_min(&mut self, rtt: u64) {
-        let bound = (self.config.rtt_bound_us).map_or(u64::MAX, |bound| u64::from(bound.get()));
+        let bound = self.config.rtt_bound_us;
+        let bound = bound.map_or(u64::MAX, |bound| u64::from(bound.get()));
         self.curr_rtt = self.curr_rtt.min(rtt.min(bound));
     }
 

@@ -314,13 +314,17 @@ impl Search {
         self.split(back.as_nanos(), scale.bin.as_nanos())
     }
 
-    /// The test at the end of a bin, if there are enough bins.
-    fn test(&self, at: Instant, rtt: Duration) -> Option<Measurement> {
-        let (open, scale) = (self.open?, self.scale?);
+    /// The test at the end of a bin, with windows of `width` bins, if so many were counted.
+    fn test(
+        &self,
+        at: Instant,
+        scale: Scale,
+        (look_back, rest): (u64, u64),
+        width: u64,
+    ) -> Option<Measurement> {
+        let open = self.open?;
         let bin = scale.bin.as_nanos();
-        let (look_back, rest) = self.look_back(rtt, scale);
         let last = open.index.checked_sub(look_back)?;
-        let width = self.width(look_back)?;
         if last < self.first_tested(width) {
             return None;
         }
@@ -422,8 +426,10 @@ impl Search {
             ..open
         });
         self.store(open.index.saturating_add(bins), ack.snd_una, ack.bytes_sent);
-        self.measurement = self.test(now, rtt);
-        self.lacks_bins = self.width(self.look_back(rtt, scale).0).is_none();
+        let look_back = self.look_back(rtt, scale);
+        let width = self.width(look_back.0);
+        self.lacks_bins = width.is_none();
+        self.measurement = width.and_then(|width| self.test(now, scale, look_back, width));
         self.measurement
     }
 }
