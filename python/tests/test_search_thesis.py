@@ -108,9 +108,9 @@ def test_end_to_end(tmp_path: Path) -> None:
 
 def test_a_run_without_a_norm_from_bins_has_no_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
     flows = [
-        {"first_rtt_ms": 40.0, "name": name} for name in ("left at once", "tested", "no sample")
+        {"first_rtt_ms": first_rtt_ms, "name": name}
+        for first_rtt_ms, name in ((40.0, "left at once"), (40.0, "tested"), (None, "no sample"))
     ]
-    flows[2]["first_rtt_ms"] = None
     norms = {
         "left at once": (np.array([0.1, 0.2]), np.array([math.nan, math.nan])),
         "tested": (np.array([0.1, 0.2, 0.3]), np.array([math.nan, 0.1, 0.5])),
@@ -122,6 +122,7 @@ def test_a_run_without_a_norm_from_bins_has_no_deviation(monkeypatch: pytest.Mon
     def deviation(count: int) -> float | None:
         kept = [(flow, flow["name"]) for flow in flows[:count]]
         monkeypatch.setattr(analysis, "kept_runs", lambda *_: kept)
+        assert analysis is not None
         found = analysis.bin_error(None, None, {"hold": True})
         return None if found is None else found.value
 
