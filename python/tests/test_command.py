@@ -256,3 +256,12 @@ def test_the_hosts_at_both_ends_count_in_the_base_rtt(command: Command, tmp_path
     (tmp_path / "dumbbell.toml").write_text(head + groups)
     done = command("path", "dumbbell.toml")
     assert "10.0 Mbit/s, base RTT 8.00 to 200 ms, BDP 10.0 kB to 250 kB" in done.stdout
+
+
+def test_the_help_lists_the_commands_as_the_whole_program_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert invoke(["--help"]) == 0
+    shown = capsys.readouterr().out
+    program()(args=["--help"], prog_name="slowstart", standalone_mode=False)
+    assert shown == capsys.readouterr().out

@@ -13,15 +13,15 @@ use crate::errors::input;
 struct Reader<'py, 'a> {
     py: Python<'py>,
     name: &'a str,
-    text: &'a str,
+    /// Where each line of the text but the last one ends.
+    ends: Vec<usize>,
     /// The line of each value, by the keys and indices that lead to it.
     lines: Bound<'py, PyDict>,
 }
 
 impl<'py> Reader<'py, '_> {
     fn line(&self, at: usize) -> usize {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        before.matches('\n').count() + 1
+        self.ends.partition_point(|&end| end < at) + 1
     }
 
     fn refuse(&self, at: usize, message: impl std::fmt::Display) -> PyErr {
@@ -99,7 +99,7 @@ pub fn parse_toml<'py>(
     let reader = Reader {
         py,
         name,
-        text,
+        ends: text.match_indices('\n').map(|(at, _)| at).collect(),
         lines: PyDict::new(py),
     };
     let tree = DeTable::parse(text).map_err(|error| {

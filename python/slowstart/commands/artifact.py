@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import platform
 import shlex
@@ -126,6 +125,8 @@ def _document(folder: Path) -> dict[str, Any]:
 
 
 def _version_of(module: str) -> str | None:
+    import importlib.metadata
+
     distribution = {"markdown_it": "markdown-it-py"}.get(module, module)
     try:
         return importlib.metadata.version(distribution)
