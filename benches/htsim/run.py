@@ -22,7 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 FLOWS = ("F10", "F100", "F1000", "F10000")
-HOSTS = ("H10", "H100", "H1000", "H10000")
+HOSTS = ("H10", "H100", "H1000", "H10000", "H100000")
 # What bench.cc links to. The rest of csg-htsim is other transports.
 PARTS = ("config", "eth_pause_packet", "eventlist", "fairpullqueue", "loggers", "logfile", "mtcp",
          "ndppacket", "network", "pipe", "queue", "queue_lossless", "route", "switch", "tcp",
@@ -71,7 +71,7 @@ def run(given: argparse.Namespace) -> None:
         table = csv.writer(file, lineterminator="\n")
         if is_new:
             table.writerow(FIELDS)
-        for name in given.scenarios or ("S1", "S3", "S4", *FLOWS, *HOSTS):
+        for name in given.scenarios or ("S1", "S3", "S4", "S6", "S7", *FLOWS, *HOSTS):
             for index in range(given.repeat):
                 # The order turns, so that drift of the machine favours no program.
                 order = list(commands)
