@@ -19,8 +19,6 @@
 //!   ([`Sender::handle_queued`]); Linux counts memory.
 //! - A FIN that rides on the last byte takes no sequence number: the stream ends with that byte.
 //!   Only a FIN that leaves alone takes one.
-//! - A retransmission that begins within a window that was shrunk leaves whole; Linux retransmits
-//!   the part that fits.
 //! - A connection never gives up: retransmissions continue with backed-off timers.
 //! - Linux lets the window grow on SACKs as well as cumulative ACKs, once it has measured
 //!   reordering above 3 segments. The congestion control then sees `advanced` for those SACKs.
