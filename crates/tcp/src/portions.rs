@@ -148,6 +148,7 @@ impl Portions {
 
     /// `tcp_grow_skb`: fills a head that is shorter than `bytes` from the packet after it.
     pub(crate) fn grow_head(&mut self, next: u64, bytes: u64) {
+        self.advance(next);
         let missing = bytes.saturating_sub(self.head_end - next);
         let second = self.second.min(self.queued - self.head_end);
         let taken = missing.min(second);

@@ -48,6 +48,14 @@ impl Sender {
         }
     }
 
+    /// A probe sends one segment of the head, which grows to it.
+    pub(super) fn grow_packet(&mut self) {
+        let (next, smss) = (self.snd_nxt, self.smss());
+        if let Some(portions) = &mut self.portions {
+            portions.grow_head(next, smss);
+        }
+    }
+
     /// Queues what the application has written, until segments may leave. Returns whether a pass
     /// follows.
     pub(super) fn queue_portion(&mut self) -> bool {

@@ -25,6 +25,7 @@ impl Sender {
                 } else if is_retransmission {
                     self.retransmit(now, last, true)
                 } else {
+                    self.grow_packet();
                     let segment = self.send_new(now);
                     self.pass.forget_sent();
                     segment
