@@ -5,8 +5,8 @@
 //!
 //! ## Deviations
 //!
-//! - Linux sends early if the data that was written by one call ends within the windows and more
-//!   data follows. Here the boundaries of the calls are unknown.
+//! - Linux sends early if the first packet of the queue ends within the windows and more data
+//!   follows. The packets of the queue are known only where the peer's window is small (`portions`).
 
 use units::{Duration, Instant, Rate};
 
@@ -107,8 +107,9 @@ pub(crate) struct Deferral {
     pub(crate) window: u64,
     /// A full burst in bytes.
     pub(crate) full: u64,
-    /// Bytes that wait to be sent, and whether a FIN ends them.
+    /// Bytes of the first packet of the queue, whether it is the last, and whether a FIN ends it.
     pub(crate) unsent: u64,
+    pub(crate) is_last: bool,
     pub(crate) has_fin: bool,
     /// When the lowest segment in flight was sent, if there is one.
     pub(crate) head_sent: Option<Instant>,
@@ -122,7 +123,7 @@ impl Deferral {
         if self.now.saturating_since(self.last_sent) > PATIENCE {
             return false;
         }
-        if self.limit >= self.full {
+        if self.limit >= self.full || !self.is_last && self.limit >= self.unsent {
             return false;
         }
         if self.limit >= self.window / WINDOW_DIVISOR {
@@ -157,6 +158,7 @@ mod tests {
         unsent: 9_000,
         head_sent: Some(Instant::ZERO),
         srtt: Duration::from_millis(100),
+        is_last: true,
         has_fin: false,
     };
 
@@ -177,6 +179,19 @@ mod tests {
         assert!(waits(2_000, 2_000, false) && waits(2_000, 2_000, true));
         assert!(waits(2_000, 1_999, false) && !waits(2_000, 1_999, true));
         assert!(waits(2_000, 9_000, true));
+    }
+
+    #[test]
+    fn a_packet_with_more_behind_it_leaves_if_the_windows_permit_all_of_it() {
+        let waits = |unsent| {
+            let deferral = Deferral {
+                unsent,
+                is_last: false,
+                ..DEFERRAL
+            };
+            deferral.should_wait()
+        };
+        assert!(!waits(2_000) && waits(2_001));
     }
 
     proptest! {

@@ -21,6 +21,7 @@ pub mod min_filter;
 mod pacing;
 mod pass;
 mod peer_window;
+mod portions;
 mod quick_start;
 mod rack;
 pub mod range_set;

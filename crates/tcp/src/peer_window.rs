@@ -9,7 +9,9 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
     /// Its size.
-    advertised: u64,
+    advertised: u32,
+    /// The largest one so far (`max_window`).
+    largest: u32,
     /// First offset beyond it.
     end: u64,
 }
@@ -17,19 +19,20 @@ pub(crate) struct PeerWindow {
 impl PeerWindow {
     /// The window of the SYN-ACK.
     pub(crate) fn open(&mut self, window: u32) {
-        self.advertised = u64::from(window);
-        self.end = self.advertised;
+        self.advertised = window;
+        self.largest = window;
+        self.end = u64::from(window);
     }
 
     /// A pure ACK of `ack` advertises `window`. The window counts if the ACK has `advanced`, or
     /// if it opens or closes the window. Returns whether it counts.
     #[inline]
     pub(crate) fn update(&mut self, ack: u64, window: u32, advanced: bool) -> bool {
-        let window = u64::from(window);
         let counts = advanced || window > self.advertised || window == 0;
         if counts {
             self.advertised = window;
-            self.end = ack + window;
+            self.largest = self.largest.max(window);
+            self.end = ack + u64::from(window);
         }
         counts
     }
@@ -43,7 +46,12 @@ impl PeerWindow {
 
     #[inline]
     pub(crate) const fn advertised(&self) -> u64 {
-        self.advertised
+        self.advertised as u64
+    }
+
+    /// The largest window that counted.
+    pub(crate) const fn largest(&self) -> u64 {
+        self.largest as u64
     }
 
     /// Whether a segment that ends at `end` fits into the window.

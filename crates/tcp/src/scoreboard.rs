@@ -26,6 +26,7 @@ mod duplicates;
 mod fack;
 mod rack;
 mod samples;
+mod split;
 mod watch;
 
 use alloc::boxed::Box;

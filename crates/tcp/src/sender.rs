@@ -19,8 +19,6 @@
 //!   ([`Sender::handle_queued`]); Linux counts memory.
 //! - A FIN that rides on the last byte takes no sequence number: the stream ends with that byte.
 //!   Only a FIN that leaves alone takes one.
-//! - A retransmission that begins within a window that was shrunk leaves whole; Linux retransmits
-//!   the part that fits.
 //! - A connection never gives up: retransmissions continue with backed-off timers.
 //! - Linux lets the window grow on SACKs as well as cumulative ACKs, once it has measured
 //!   reordering above 3 segments. The congestion control then sees `advanced` for those SACKs.
@@ -44,6 +42,7 @@ mod feedback;
 mod frto;
 mod newreno;
 mod plain;
+mod portions;
 mod recovery;
 mod report;
 mod retransmit;
@@ -71,6 +70,7 @@ use crate::handshake::Handshake;
 use crate::pacing::{Pacer, Quotient, window_rate};
 use crate::pass::Pass;
 use crate::peer_window::PeerWindow;
+use crate::portions::Portions;
 use crate::quick_start::QuickStart;
 use crate::rack::Rack;
 use crate::reordering::Reordering;
@@ -110,7 +110,7 @@ pub struct Sender {
     undo: Undo,
     frto: Frto,
     /// A timeout that may be spurious, with loss detection by forward acknowledgment.
-    suspicion: Option<Suspicion>,
+    suspicion: Option<Box<Suspicion>>,
     reordering: Reordering,
     partial_acks: PartialAcks,
     rate: RateEstimator,
@@ -123,6 +123,8 @@ pub struct Sender {
     /// Recovery point.
     high_seq: u64,
     stream: Stream,
+    /// The write queue, where it matters in which portions it was written.
+    portions: Option<Box<Portions>>,
     peer_window: PeerWindow,
     device: DeviceQueue,
     ecn: Ecn,
@@ -293,6 +295,7 @@ impl Sender {
             snd_nxt: 0,
             high_seq: 0,
             stream: Stream::default(),
+            portions: None,
             peer_window: PeerWindow::default(),
             device: DeviceQueue::default(),
             ecn: Ecn::new(config.ecn),
@@ -337,7 +340,11 @@ impl Sender {
             self.check_app_limited();
             self.restart_after_idle(now);
         }
+        let queued = self.stream.end();
         self.stream.write(bytes);
+        if self.handshake.is_established() {
+            self.write_portions(queued);
+        }
         self.pass.resume();
     }
 
@@ -457,6 +464,7 @@ impl Sender {
             self.board.begin_watch(self.smss());
         }
         self.find_shortcuts();
+        self.write_portions(self.snd_nxt);
         self.cc.on_established(&Established {
             now,
             rtt,
@@ -472,7 +480,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// Chooses the shortcuts, all of which are exact; none of the conditions changes later.
+    /// Chooses the shortcuts, all of which are exact; no condition but the portions changes later.
     fn find_shortcuts(&mut self) {
         if self.shortcuts.are_forbidden {
             self.needs = Needs::ALL.into();
@@ -485,8 +493,14 @@ impl Sender {
             && !self.is_fack()
             && !self.stream.has_bare_fin()
             && self.marks.is_none();
-        self.shortcuts.bursts = !self.is_steered && !self.asks_routers();
-        self.shortcuts.unpaced = !self.needs.pacing
+        self.find_burst_shortcuts();
+    }
+
+    fn find_burst_shortcuts(&mut self) {
+        let permitted = !self.shortcuts.are_forbidden && !self.has_portions();
+        self.shortcuts.bursts = permitted && !self.is_steered && !self.asks_routers();
+        self.shortcuts.unpaced = permitted
+            && !self.needs.pacing
             && !self.pacer.is_on()
             && self.config.tso_segments > 1
             && self.config.small_queue.is_none();

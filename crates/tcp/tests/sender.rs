@@ -12,6 +12,8 @@ mod misbehavior;
 mod pacing;
 #[path = "sender/physics.rs"]
 mod physics;
+#[path = "sender/portions.rs"]
+mod portions;
 #[path = "sender/property.rs"]
 mod property;
 #[path = "sender/support.rs"]

@@ -31,6 +31,8 @@
 //! - The first timeout of a SYN is one second, as in current kernels (three in that version).
 //!   Metrics of earlier connections are not reused. The estimator counts microseconds, not jiffies.
 
+use alloc::boxed::Box;
+
 use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::Instant;
 
@@ -56,9 +58,9 @@ impl Sender {
     pub(super) fn suspect_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         let again = self.suspicion.take();
-        let before = again.map_or(self.phase, |earlier| earlier.before);
+        let before = again.as_ref().map_or(self.phase, |earlier| earlier.before);
         let was_repairing = matches!(before, Phase::Recovery | Phase::Loss) || again.is_some();
-        let first_of_window = again.map_or_else(
+        let first_of_window = again.as_ref().map_or_else(
             || {
                 matches!(before, Phase::Open | Phase::Disorder)
                     || self.high_seq <= self.snd_una
@@ -77,12 +79,12 @@ impl Sender {
         let lost = u32::from(self.board.mark_lost(self.board.base()));
         self.count_losses(now, lost);
         self.cwnd.hold(self.board.in_flight(), 1);
-        self.suspicion = Some(Suspicion {
+        self.suspicion = Some(Box::new(Suspicion {
             is_probing: false,
             end,
             before,
             first_of_window,
-        });
+        }));
         self.phase = Phase::Disorder;
         self.high_seq = end;
         self.repair.allow(Retransmit::Nothing);
@@ -91,7 +93,7 @@ impl Sender {
     /// `tcp_process_frto`: an ACK while F-RTO examines a timeout. Returns true once the timeout is
     /// settled.
     pub(super) fn settle_suspicion(&mut self, now: Instant, facts: &mut AckFacts) -> bool {
-        let Some(suspicion) = self.suspicion else {
+        let Some(suspicion) = self.suspicion.as_deref().copied() else {
             return true;
         };
         facts.holds_window = true;
@@ -107,10 +109,10 @@ impl Sender {
             }
             self.cwnd.hold(self.board.in_flight(), 2);
             if self.can_send_new() {
-                self.suspicion = Some(Suspicion {
+                self.suspicion = Some(Box::new(Suspicion {
                     is_probing: true,
                     ..suspicion
-                });
+                }));
                 return false;
             }
             self.confirm_timeout(now, suspicion);

@@ -25,6 +25,7 @@ impl Sender {
                 } else if is_retransmission {
                     self.retransmit(now, last, true)
                 } else {
+                    self.grow_packet();
                     let segment = self.send_new(now);
                     self.pass.forget_sent();
                     segment
@@ -94,8 +95,8 @@ impl Sender {
             self.pacer.begin(now);
         }
         self.pass.take_segment();
-        let segment = self.retransmit(now, index, false);
         let is_head = index == self.board.base();
+        let segment = self.retransmit(now, index, false);
         if is_head && !self.timer.is_armed_for(Timer::Reordering) && !self.is_impatient() {
             self.arm_after_pacing(now, self.timer.rto(), Timer::Retransmission);
         }
@@ -106,6 +107,17 @@ impl Sender {
     /// segment is retransmitted all the same, as a probe of the window.
     fn lies_beyond_window(&self, index: u64) -> bool {
         index != self.board.base() && self.peer_window.usable(self.board.slot(index).seq) == 0
+    }
+
+    /// Splits a segment where a window ends that the receiver has shrunk. Returns the number of the
+    /// part that fits, or else of the whole segment.
+    fn trim(&mut self, index: u64) -> u64 {
+        let segment = self.board.slot(index);
+        let room = self.peer_window.usable(segment.seq);
+        if room == 0 || room >= u64::from(segment.len) {
+            return index;
+        }
+        index - u64::from(self.board.split(index, room as u16))
     }
 
     /// F-RTO step 2.b: retransmits a lost segment if no new data could be sent.
@@ -121,6 +133,7 @@ impl Sender {
     /// Linux `tcp_retransmit_skb`.
     #[inline(never)]
     fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
+        let index = self.trim(index);
         let in_flight = self.bytes_in_flight();
         let stamp = self.rate.on_sent(now, self.board.is_empty());
         self.board.retransmit(index, now, stamp, probe);

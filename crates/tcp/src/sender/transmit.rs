@@ -45,28 +45,32 @@ impl Sender {
                 .transmit_syn(now)
                 .map_or(Choice::Nothing, Choice::Segment);
         }
-        self.pacer.unblock();
-        if let Some(forced) = self.repair.take_forced()
-            && let Some(segment) = self.transmit_forced(now, forced)
-        {
-            return Choice::Segment(segment);
+        loop {
+            self.pacer.unblock();
+            if let Some(forced) = self.repair.take_forced()
+                && let Some(segment) = self.transmit_forced(now, forced)
+            {
+                return Choice::Segment(segment);
+            }
+            if self.repair.allows(Retransmit::Lost)
+                && self.board.has_pending()
+                && let Some(segment) = self.transmit_lost(now)
+            {
+                return Choice::Segment(segment);
+            }
+            if self.begin_burst(now) {
+                return Choice::New;
+            }
+            if self.repair.allows(Retransmit::AfterNew)
+                && let Some(segment) = self.transmit_instead_of_new(now)
+            {
+                return Choice::Segment(segment);
+            }
+            self.end_pass(now);
+            if !self.queue_portion() {
+                return Choice::Nothing;
+            }
         }
-        if self.repair.allows(Retransmit::Lost)
-            && self.board.has_pending()
-            && let Some(segment) = self.transmit_lost(now)
-        {
-            return Choice::Segment(segment);
-        }
-        if self.begin_burst(now) {
-            return Choice::New;
-        }
-        if self.repair.allows(Retransmit::AfterNew)
-            && let Some(segment) = self.transmit_instead_of_new(now)
-        {
-            return Choice::Segment(segment);
-        }
-        self.end_pass(now);
-        Choice::Nothing
     }
 
     fn transmit_syn(&mut self, now: Instant) -> Option<DataSegment> {
@@ -108,8 +112,11 @@ impl Sender {
         let unsent = self.unsent();
         let usable = self.peer_window.usable(self.snd_nxt);
         let left = self.cwnd_left();
-        if unsent == 0 || left == 0 || usable < unsent.min(self.smss()) {
+        if unsent == 0 || left == 0 {
             return false;
+        }
+        if usable < unsent.min(self.smss()) {
+            return self.has_portions() && self.begin_packet(now, (left, usable));
         }
         // A sender that never paces, with data in flight and a full segment to send: the general
         // decision without what cannot apply.
@@ -137,11 +144,14 @@ impl Sender {
     /// The same for any sender with data to send, where the windows permit `left` segments and
     /// `usable` bytes.
     #[inline(never)]
-    fn begin_any_burst(&mut self, now: Instant, (mut left, usable): (u32, u64)) -> bool {
+    pub(super) fn begin_any_burst(&mut self, now: Instant, (mut left, usable): (u32, u64)) -> bool {
         let unsent = self.unsent();
         if self.board.is_empty() {
             self.restart_after_idle(now);
             left = self.cwnd_left();
+        }
+        if self.has_portions() {
+            return self.begin_packet(now, (left, usable));
         }
         if unsent < self.smss() && self.nagle_holds() {
             return false;
@@ -230,9 +240,14 @@ impl Sender {
     #[inline(never)]
     fn part_at_end(&self, burst: u32, most: u32, usable: u64) -> u32 {
         let most = most.min((self.cwnd.segments() / 2).max(1));
-        let is_held = !self.board.is_empty() && self.stream.nagle_holds_part(self.snd_una);
+        let is_held = self.holds_part();
         let ends_in_part = u64::from(burst) * self.smss() < usable;
         u32::from(burst < most && ends_in_part && !is_held)
+    }
+
+    /// Whether Nagle's rule holds a part of a segment back.
+    pub(super) fn holds_part(&self) -> bool {
+        !self.board.is_empty() && self.stream.nagle_holds_part(self.snd_una)
     }
 
     pub(super) fn may_begin_burst(&mut self, now: Instant) -> bool {
@@ -241,7 +256,7 @@ impl Sender {
 
     /// A partial segment waits while another one is in flight (Minshall's form of Nagle's rule,
     /// `tcp_nagle_check`), unless it is the last.
-    fn nagle_holds(&self) -> bool {
+    pub(super) fn nagle_holds(&self) -> bool {
         !self.board.is_empty() && self.stream.nagle_holds(self.snd_una)
     }
 
@@ -268,7 +283,18 @@ impl Sender {
     /// permit `left` segments and `usable` bytes. A single segment never waits here.
     #[inline(always)]
     fn defers(&mut self, now: Instant, full: u32, (left, usable): (u32, u64)) -> bool {
-        let unsent = self.unsent();
+        self.defers_packet(now, full, (left, usable), (self.unsent(), true))
+    }
+
+    /// The same for a first packet of the queue with `unsent` bytes, which may be the last one.
+    #[inline(always)]
+    pub(super) fn defers_packet(
+        &mut self,
+        now: Instant,
+        full: u32,
+        (left, usable): (u32, u64),
+        (unsent, is_last): (u64, bool),
+    ) -> bool {
         if matches!(self.phase, Phase::Recovery | Phase::Loss) || unsent <= self.smss() {
             return false;
         }
@@ -280,7 +306,8 @@ impl Sender {
             window: self.window().cwnd.get().min(self.peer_window.advertised()),
             full: u64::from(full) * self.smss(),
             unsent,
-            has_fin: self.stream.is_closed(),
+            is_last,
+            has_fin: is_last && self.stream.is_closed(),
             head_sent: self.board.head().map(|head| head.sent),
             srtt: self.rtt.srtt().unwrap_or_default(),
         };
@@ -294,8 +321,11 @@ impl Sender {
     #[inline]
     pub(super) fn send_new(&mut self, now: Instant) -> DataSegment {
         let usable = self.peer_window.usable(self.snd_nxt);
-        let len = self.unsent().min(self.smss()).min(usable) as u16;
-        self.send_new_of(now, len)
+        let mut len = self.unsent().min(self.smss()).min(usable);
+        if let Some(portions) = &self.portions {
+            len = len.min(portions.head_len(self.snd_nxt));
+        }
+        self.send_new_of(now, len as u16)
     }
 
     /// Linux `tcp_event_new_data_sent`.

@@ -36,11 +36,16 @@ pub struct Script {
 impl Script {
     /// A connection whose SYN-ACK arrived after `rtt` ms, without data.
     pub fn established(config: SenderConfig, rtt: u64) -> Self {
+        Self::with_window(config, rtt, 1 << 30)
+    }
+
+    /// The same with a peer that advertises a window of `rwnd` bytes.
+    pub fn with_window(config: SenderConfig, rtt: u64, rwnd: u32) -> Self {
         let mut script = Self {
             sender: Sender::new(config),
             now: Instant::ZERO,
             sent: Vec::new(),
-            rwnd: 1 << 30,
+            rwnd,
             echo: None,
         };
         script.sender.open(script.now);

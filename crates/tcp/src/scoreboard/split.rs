@@ -1,0 +1,75 @@
+//! A segment becomes two (Linux `tcp_fragment`), because only its first part fits into a window that
+//! the receiver has shrunk.
+//!
+//! The segments below it take the numbers before theirs. So this takes time in proportion to the
+//! window, and is for the rare case.
+
+use super::{LOST, RETRANS, SACKED, Scoreboard, Segment, is_pending};
+
+impl Scoreboard {
+    /// Splits `index`: a segment of its first `len` bytes takes the number before it, and the rest
+    /// keeps its own. Both are lost if it was. Returns false, and changes nothing, if the segment is
+    /// SACKed or its retransmission is in flight, if no number is free below the lowest segment, or if
+    /// the congestion control watches losses.
+    #[cold]
+    pub(crate) fn split(&mut self, index: u64, len: u16) -> bool {
+        let whole = *self.slot(index);
+        if self.base == 0 || whole.has(SACKED | RETRANS) || self.is_watched() {
+            return false;
+        }
+        if self.next - self.base == self.slots.len() as u64 {
+            self.grow();
+        }
+        let stamp = self.stamp(index, &whole);
+        for below in self.base..index {
+            self.move_down(below);
+        }
+        self.base -= 1;
+        let first = index - 1;
+        self.clear_pending(first);
+        *self.slot_mut(first) = Segment {
+            len,
+            flags: whole.flags & !LOST,
+            ..whole
+        };
+        self.remember_times(first, &stamp);
+        let rest = self.slot_mut(index);
+        rest.seq += u64::from(len);
+        rest.len -= len;
+        // A number that stands for all segments below it, or for a segment below.
+        for bound in [
+            &mut self.rack_next,
+            &mut self.rack_seen,
+            &mut self.pending_hint,
+        ] {
+            *bound -= u64::from(0 < *bound && *bound <= index);
+        }
+        if let Some(waiting) = &mut self.rack_waiting {
+            *waiting -= u64::from(*waiting < index);
+        }
+        for retransmission in &mut self.retransmissions {
+            retransmission.index -=
+                u64::from(0 < retransmission.index && retransmission.index < index);
+            retransmission.next -= u64::from(retransmission.next <= index);
+        }
+        if whole.has(LOST) {
+            self.mark_lost(first);
+        }
+        true
+    }
+
+    /// The segment with the number `index` takes the one before it.
+    fn move_down(&mut self, index: u64) {
+        let segment = *self.slot(index);
+        let stamp = self.stamp(index, &segment);
+        self.clear_pending(index - 1);
+        if is_pending(segment.flags) {
+            self.clear_pending(index);
+            let bit = (index - 1) & self.mask;
+            self.pending[(bit >> 6) as usize] |= 1 << (bit & 63);
+            self.pending_count += 1;
+        }
+        *self.slot_mut(index - 1) = segment;
+        self.remember_times(index - 1, &stamp);
+    }
+}

@@ -1,0 +1,128 @@
+//! A write queue of several packets: what a pass sends of it (Linux 6.18 `tcp_write_xmit`,
+//! `tcp_cwnd_test`, `tcp_mss_split_point`, `tcp_nagle_test`).
+//!
+//! The rest of the sender knows one packet, all that is unsent. That suffices where the peer's
+//! window or the write is large, and where a write fits into one packet.
+
+use alloc::boxed::Box;
+
+use units::Instant;
+
+use super::Sender;
+use crate::portions::{LARGEST_WRITE, Portions, Push, goal};
+
+impl Sender {
+    /// Whether the packets of the queue matter.
+    #[inline]
+    pub(super) const fn has_portions(&self) -> bool {
+        self.portions.is_some()
+    }
+
+    /// The application has written what lies beyond `queued`.
+    pub(super) fn write_portions(&mut self, queued: u64) {
+        if self.config.tso_segments == 1 {
+            return;
+        }
+        if self.stream.end() - queued > LARGEST_WRITE {
+            self.forget_portions();
+            return;
+        }
+        let Some(goal) = goal(self.smss(), self.peer_window.largest()) else {
+            return;
+        };
+        if let Some(portions) = &mut self.portions {
+            portions.write(goal);
+        } else if self.unsent() > goal {
+            self.portions = Some(Box::new(Portions::new(queued, goal)));
+            self.find_burst_shortcuts();
+        } else {
+            return;
+        }
+        self.queue_portion();
+    }
+
+    /// The queue is one packet.
+    fn forget_portions(&mut self) {
+        if self.portions.take().is_some() {
+            self.find_burst_shortcuts();
+        }
+    }
+
+    /// A probe sends one segment of the head, which grows to it.
+    pub(super) fn grow_packet(&mut self) {
+        let (next, smss) = (self.snd_nxt, self.smss());
+        if let Some(portions) = &mut self.portions {
+            portions.grow_head(next, smss);
+        }
+    }
+
+    /// Queues what the application has written, until segments may leave. Returns whether a pass
+    /// follows.
+    pub(super) fn queue_portion(&mut self) -> bool {
+        let Some(portions) = &mut self.portions else {
+            return false;
+        };
+        let is_due = portions.queue(self.snd_nxt, self.stream.end(), self.peer_window.largest());
+        if is_due {
+            self.pass.resume();
+        }
+        is_due
+    }
+
+    /// Begins a burst of the first packet. The windows permit `left` segments and `usable` bytes. Even
+    /// if nothing fits into the peer's window, the packet grows.
+    #[cold]
+    pub(super) fn begin_packet(&mut self, now: Instant, (left, usable): (u32, u64)) -> bool {
+        let (next, smss) = (self.snd_nxt, self.smss());
+        let is_large = goal(smss, self.peer_window.largest()).is_none();
+        let full = self.full_burst();
+        let most = left.min(full).min((self.cwnd.segments() / 2).max(1));
+        let most = u64::from(most) * smss;
+        let Some(portions) = &mut self.portions else {
+            return false;
+        };
+        if is_large || portions.are_over(next) {
+            self.forget_portions();
+            return self.can_send_new() && self.begin_any_burst(now, (left, usable));
+        }
+        if !portions.may_begin_burst() || !self.pacer.may_begin(now) {
+            return false;
+        }
+        portions.grow_head(next, most);
+        let (len, is_last) = (portions.head_len(next), portions.head_is_last());
+        let push = portions.push();
+        if len == 0 || usable < len.min(smss) {
+            return false;
+        }
+        let is_ordinary = is_last && push == Push::Ordinary;
+        if len < smss && is_ordinary && self.nagle_holds() {
+            return false;
+        }
+        let is_steered = self.pacer.is_spread() && self.is_steered;
+        if push != Push::One
+            && !is_steered
+            && self.defers_packet(now, full, (left, usable), (len, is_last))
+        {
+            return false;
+        }
+        let mut bytes = len.min(usable).min(most);
+        let part = bytes % smss;
+        let is_held = push == Push::Ordinary && self.holds_part();
+        if bytes > smss && part > 0 && (is_last || most > usable) && is_held {
+            bytes -= part;
+        }
+        let burst = bytes.div_ceil(smss) as u32;
+        if self.config.small_queue.is_some() && self.is_device_full(burst, 0) {
+            return false;
+        }
+        if self.pacer.is_on() {
+            self.pacer.begin(now);
+            self.board.end_packet();
+        }
+        if let Some(portions) = &mut self.portions {
+            portions.begin_burst();
+        }
+        self.pass.begin_new(burst);
+        true
+    }
+}
