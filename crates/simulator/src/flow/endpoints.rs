@@ -1,6 +1,6 @@
 //! The two halves of a running flow, at its two hosts, and what is measured of them.
 
-use measure::{FlowProbe, FlowSample, FlowTrace, StartupProbe};
+use measure::{FlowProbe, FlowSample, FlowTrace, StartupProbe, StartupWatch};
 use network::Period;
 use tcp::segment::{AckSegment, DataSegment};
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
@@ -12,8 +12,6 @@ use crate::oracle::Oracle;
 
 /// It waits for no number of bytes: no connection carries this many.
 const NOTHING: u64 = u64::MAX;
-/// It is not looked at.
-const NEVER: Instant = Instant::MAX;
 
 /// The state of a running flow.
 #[derive(Debug)]
@@ -28,7 +26,7 @@ pub struct Endpoints {
     pub(super) capacity: Option<Instant>,
     past_slow_start: bool,
     /// When the start-up is checked after an ACK; never in background traffic.
-    pub(super) next_check: Instant,
+    pub(super) watch: StartupWatch,
     /// The start-up of a measured flow.
     pub(super) startup: Option<Box<StartupProbe>>,
     /// What its start-up knows of the path, if it is to know.
@@ -59,7 +57,7 @@ impl Endpoints {
             established: None,
             capacity: None,
             past_slow_start: false,
-            next_check: NEVER,
+            watch: StartupWatch::NEVER,
             startup: None,
             oracle: None,
             unwritten: 0,
@@ -85,7 +83,7 @@ impl Endpoints {
             established,
             capacity,
             past_slow_start,
-            next_check,
+            watch,
             startup,
             oracle,
             unwritten,
@@ -98,7 +96,7 @@ impl Endpoints {
         *established = None;
         *capacity = None;
         *past_slow_start = false;
-        *next_check = NEVER;
+        *watch = StartupWatch::NEVER;
         *startup = None;
         *oracle = None;
         *unwritten = 0;

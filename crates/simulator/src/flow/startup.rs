@@ -1,6 +1,6 @@
 //! What is measured of the start-up of a flow.
 
-use measure::{Bottleneck, StartupProbe};
+use measure::{Bottleneck, StartupProbe, StartupWatch};
 use units::{Duration, Instant, Rate};
 
 use super::Endpoints;
@@ -15,13 +15,14 @@ impl Endpoints {
             .knows_path()
             .then(|| Box::new(Oracle::default()));
         self.startup = Some(Box::new(probe));
-        self.next_check = Instant::ZERO;
+        self.watch = StartupWatch::ALWAYS;
     }
 
     /// Whether the start-up is to be checked now, after an ACK or a timeout.
     #[inline(always)]
-    pub fn startup_is_due(&self, now: Instant) -> bool {
-        now >= self.next_check
+    pub fn startup_is_due(&mut self, now: Instant) -> bool {
+        let sender = &self.sender;
+        self.watch.is_due(now, || sender.payload_delivered().get())
     }
 
     /// Looks at the start-up. `bottleneck` is the path's forward link, if the flow takes it, and
@@ -45,6 +46,7 @@ impl Endpoints {
             return;
         };
         let delivered = sender.payload_delivered().get();
+        startup.follow(&self.watch);
         startup.on_ack(now, sender.snd_una(), sender.snd_nxt(), delivered);
         let exit = sender.slow_start_exit();
         let ends = exit.filter(|_| !startup.has_exited());
@@ -58,13 +60,12 @@ impl Endpoints {
                 startup.on_queue(seen.map(|seen| seen.queue_max_packets));
             }
         }
-        startup.plan();
         // An oracle that is in slow start again still wants to know.
         let is_slow = self.oracle.is_some() && sender.window().in_slow_start();
-        self.next_check = if is_slow {
-            Instant::ZERO
+        self.watch = if is_slow {
+            StartupWatch::ALWAYS
         } else {
-            startup.due()
+            startup.plan()
         };
     }
 
