@@ -40,6 +40,7 @@ use crate::recorder::Recorder;
 use crate::routes::Hop;
 use crate::starts::Starts;
 use crate::{RunError, RunOutput};
+use ahead::Ahead;
 use foreign::ForeignStacks;
 use turns::Turns;
 
@@ -84,6 +85,7 @@ pub struct World<'a> {
     acting: u32,
     /// Whether a flow sends to the end of the run, so that something is scheduled until then.
     never_rests: bool,
+    ahead: Ahead,
     /// Whether hosts take no shortcuts.
     is_plain: bool,
     turns: Turns,

@@ -6,6 +6,7 @@ use network::Streams;
 use scenario::{Application, Direction, Ends, Scenario, Traffic, TrafficKind};
 use units::Instant;
 
+use super::ahead::Ahead;
 use super::foreign::ForeignStacks;
 use super::turns::Turns;
 use super::{NO_LINK, World, background};
@@ -58,6 +59,7 @@ impl<'a> World<'a> {
                 let is_bulk = matches!(flow.application, Application::Bulk);
                 is_endless && is_bulk && !flow.stack.is_foreign()
             }),
+            ahead: Ahead::default(),
             is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
             foreign: ForeignStacks::default(),
