@@ -142,8 +142,8 @@ pub struct StartupProbe {
 
 /// When a [`StartupProbe`] is to be asked again.
 ///
-/// Shortcut: it looks for the capacity itself at ACKs for which nothing else is due. It lies in the
-/// flow, so that a flow that never comes near the capacity, one of a crowd, leaves its probe alone.
+/// Shortcut: it looks for the capacity itself at ACKs for which nothing else is due. A flow
+/// that never comes near the capacity, one of a crowd, leaves its probe alone.
 /// It is exact because the probe does no more at such an ACK than to begin the next interval, and it
 /// takes the interval over before it does anything else.
 #[derive(Clone, Copy, Debug)]
@@ -175,6 +175,12 @@ impl StartupWatch {
         due: Instant::MAX,
         ..Self::ALWAYS
     };
+
+    /// The first ACK from then on is to be shown to [`Self::is_due`].
+    #[must_use]
+    pub const fn due(&self) -> Instant {
+        self.due
+    }
 
     /// Whether the probe is to be asked at this ACK. `delivered` is what was acknowledged or SACKed
     /// so far.

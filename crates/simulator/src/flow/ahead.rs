@@ -14,7 +14,7 @@ impl FlowState<'_> {
         };
         if is_ack {
             prefetch(&endpoints.sender);
-            prefetch(&endpoints.watch);
+            prefetch(&endpoints.next_check);
             prefetch(&endpoints.established);
         } else {
             prefetch(&endpoints.receiver);

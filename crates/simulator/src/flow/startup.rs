@@ -7,6 +7,13 @@ use super::Endpoints;
 use crate::fabric::LinkState;
 use crate::oracle::Oracle;
 
+/// The start-up of a measured flow.
+#[derive(Debug)]
+pub struct Startup {
+    watch: StartupWatch,
+    pub(super) probe: StartupProbe,
+}
+
 impl Endpoints {
     /// Begins to measure the start-up, which an oracle observes if the algorithm asks for one.
     pub fn measure_startup(&mut self, probe: StartupProbe) {
@@ -14,15 +21,33 @@ impl Endpoints {
             .sender
             .knows_path()
             .then(|| Box::new(Oracle::default()));
-        self.startup = Some(Box::new(probe));
-        self.watch = StartupWatch::ALWAYS;
+        self.startup = Some(Box::new(Startup {
+            watch: StartupWatch::ALWAYS,
+            probe,
+        }));
+        self.next_check = Instant::ZERO;
     }
 
     /// Whether the start-up is to be checked now, after an ACK or a timeout.
     #[inline(always)]
     pub fn startup_is_due(&mut self, now: Instant) -> bool {
+        now >= self.next_check && !self.passes(now)
+    }
+
+    /// Whether the probe need not be asked.
+    fn passes(&mut self, now: Instant) -> bool {
+        let Some(startup) = self.startup.as_deref_mut() else {
+            return false;
+        };
         let sender = &self.sender;
-        self.watch.is_due(now, || sender.payload_delivered().get())
+        if startup
+            .watch
+            .is_due(now, || sender.payload_delivered().get())
+        {
+            return false;
+        }
+        self.next_check = startup.watch.due();
+        true
     }
 
     /// Looks at the start-up. `bottleneck` is the path's forward link, if the flow takes it, and
@@ -42,11 +67,15 @@ impl Endpoints {
             let link = bottleneck.as_deref_mut();
             sender.on_path(now, &oracle.path_at(now, base_rtt, mean, link));
         }
-        let Some(startup) = self.startup.as_deref_mut() else {
+        let Some(Startup {
+            watch,
+            probe: startup,
+        }) = self.startup.as_deref_mut()
+        else {
             return;
         };
         let delivered = sender.payload_delivered().get();
-        startup.follow(&self.watch);
+        startup.follow(watch);
         startup.on_ack(now, sender.snd_una(), sender.snd_nxt(), delivered);
         let exit = sender.slow_start_exit();
         let ends = exit.filter(|_| !startup.has_exited());
@@ -62,17 +91,20 @@ impl Endpoints {
         }
         // An oracle that is in slow start again still wants to know.
         let is_slow = self.oracle.is_some() && sender.window().in_slow_start();
-        self.watch = if is_slow {
+        *watch = if is_slow {
             StartupWatch::ALWAYS
         } else {
             startup.plan()
         };
+        self.next_check = watch.due();
     }
 
     /// Looks at the bottleneck for the last time.
     pub fn end_startup(&mut self, now: Instant, bottleneck: &mut LinkState) {
         if let Some(startup) = self.startup.as_deref_mut() {
-            startup.on_queue(Some(see(bottleneck, now).queue_max_packets));
+            startup
+                .probe
+                .on_queue(Some(see(bottleneck, now).queue_max_packets));
         }
     }
 }
