@@ -151,6 +151,9 @@ pub struct ThroughputMedian {
     counts: Option<Box<Throughput>>,
 }
 
+/// Intervals for which there is memory from the beginning.
+const FIRST_INTERVALS: usize = 32;
+
 /// Bytes in each interval.
 #[derive(Clone, Debug)]
 struct Throughput {
@@ -172,7 +175,7 @@ impl ThroughputMedian {
             Box::new(Throughput {
                 interval: Duration::from_millis(100),
                 began: now,
-                bytes: Vec::new(),
+                bytes: Vec::with_capacity(FIRST_INTERVALS),
                 last: now,
             })
         });

@@ -91,6 +91,9 @@ impl Histogram {
     #[inline(never)]
     fn record_first(&mut self, bucket: u32) {
         if self.total < FEW {
+            if self.counts.capacity() == 0 {
+                self.counts.reserve_exact(FEW as usize);
+            }
             self.counts.push(bucket);
             return;
         }
@@ -117,6 +120,8 @@ impl Histogram {
     fn count_the_few(&mut self) {
         let few = core::mem::take(&mut self.counts);
         self.first = few.iter().min().copied().unwrap_or(0);
+        let last = few.iter().max().copied().unwrap_or(0);
+        self.counts = vec![0; (last - self.first) as usize + 1];
         for bucket in few {
             self.add(bucket);
         }

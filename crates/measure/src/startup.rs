@@ -116,8 +116,8 @@ pub struct Bottleneck {
     pub queue_max_packets: u64,
 }
 
-/// Follows the start-up of one flow. It is asked at each ACK of slow start, and later only when
-/// [`Self::due`] says so.
+/// Follows the start-up of one flow. It is asked at each ACK of slow start, and later only when its
+/// [`StartupWatch`] says so.
 #[derive(Clone, Debug)]
 pub struct StartupProbe {
     start: Instant,
@@ -138,8 +138,67 @@ pub struct StartupProbe {
     interval: Option<(Instant, u64)>,
     near_capacity: Option<Instant>,
     overshoot: u64,
-    /// The time of [`Self::due`].
+}
+
+/// When a [`StartupProbe`] is to be asked again.
+///
+/// Shortcut: it looks for the capacity itself at ACKs for which nothing else is due. A flow
+/// that never comes near the capacity, one of a crowd, leaves its probe alone.
+/// It is exact because the probe does no more at such an ACK than to begin the next interval, and it
+/// takes the interval over before it does anything else.
+#[derive(Clone, Copy, Debug)]
+pub struct StartupWatch {
     due: Instant,
+    /// Before this, nothing but the rate is due.
+    other: Instant,
+    /// The interval in which the rate is measured, as in the probe, and its shortest length.
+    began: Instant,
+    before: u64,
+    span: Duration,
+    /// Fewer bytes in an interval are not near the capacity, however long it is. Zero: the probe
+    /// decides.
+    least: u64,
+}
+
+impl StartupWatch {
+    /// The probe is to be asked at each ACK.
+    pub const ALWAYS: Self = Self {
+        due: Instant::ZERO,
+        other: Instant::ZERO,
+        began: Instant::ZERO,
+        before: 0,
+        span: Duration::ZERO,
+        least: 0,
+    };
+    /// There is no probe.
+    pub const NEVER: Self = Self {
+        due: Instant::MAX,
+        ..Self::ALWAYS
+    };
+
+    /// The first ACK from then on is to be shown to [`Self::is_due`].
+    #[must_use]
+    pub const fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Whether the probe is to be asked at this ACK. `delivered` is what was acknowledged or SACKed
+    /// so far.
+    #[inline(always)]
+    pub fn is_due(&mut self, now: Instant, delivered: impl FnOnce() -> u64) -> bool {
+        now >= self.due && !self.passes(now, delivered())
+    }
+
+    /// Takes an ACK that ends an interval far from the capacity.
+    #[inline]
+    fn passes(&mut self, now: Instant, delivered: u64) -> bool {
+        if now >= self.other || delivered.saturating_sub(self.before) >= self.least {
+            return false;
+        }
+        (self.began, self.before) = (now, delivered);
+        self.due = self.other.min(now + self.span);
+        true
+    }
 }
 
 impl StartupProbe {
@@ -162,7 +221,6 @@ impl StartupProbe {
             interval: None,
             near_capacity: None,
             overshoot: 0,
-            due: Instant::ZERO,
         }
     }
 
@@ -172,10 +230,11 @@ impl StartupProbe {
         self.capacity.is_some()
     }
 
-    /// When to call [`Self::on_ack`] again: at the first ACK from then on.
-    #[must_use]
-    pub const fn due(&self) -> Instant {
-        self.due
+    /// Takes over what the watch has seen since [`Self::plan`]. Call it before [`Self::on_ack`].
+    pub const fn follow(&mut self, watch: &StartupWatch) {
+        if watch.least > 0 {
+            self.interval = Some((watch.began, watch.before));
+        }
     }
 
     /// Whether slow start was seen to end.
@@ -219,7 +278,7 @@ impl StartupProbe {
             return;
         };
         let elapsed = now.saturating_since(began);
-        if elapsed < self.base_rtt.max(SHORTEST) {
+        if elapsed < self.span() {
             return;
         }
         let carried = capacity.bytes_in(elapsed).get();
@@ -271,21 +330,42 @@ impl StartupProbe {
         }
     }
 
-    /// Finds out when the next ACK matters.
-    pub fn plan(&mut self) {
+    /// Which ACK is to be reported next.
+    #[must_use]
+    pub fn plan(&self) -> StartupWatch {
         let Some((at, _)) = &self.exit else {
-            return;
+            return StartupWatch::ALWAYS;
         };
         let marks = self.marks.iter().zip(MARKS);
         let open = marks.filter(|(mark, _)| mark.is_none());
         let mark = open.map(|(_, seconds)| self.start + Duration::from_secs(seconds));
-        let rate = self
-            .interval
-            .filter(|_| self.near_capacity.is_none())
-            .map(|(began, _)| began + self.base_rtt.max(SHORTEST));
         let queue = (!self.is_queue_known).then(|| *at + self.base_rtt);
-        let next = mark.chain(rate).chain(queue).min();
-        self.due = next.unwrap_or(Instant::MAX);
+        let other = mark.chain(queue).min().unwrap_or(Instant::MAX);
+        let watch = StartupWatch {
+            due: other,
+            other,
+            ..StartupWatch::NEVER
+        };
+        let (Some((began, before)), Some(capacity), None) =
+            (self.interval, self.capacity, self.near_capacity)
+        else {
+            return watch;
+        };
+        let span = self.span();
+        let near = capacity.bytes_in(span).get().saturating_mul(NEAR);
+        StartupWatch {
+            due: other.min(began + span),
+            began,
+            before,
+            span,
+            least: near.div_ceil(100),
+            ..watch
+        }
+    }
+
+    /// The shortest interval in which the rate is measured.
+    fn span(&self) -> Duration {
+        self.base_rtt.max(SHORTEST)
     }
 
     /// The state of the path at the exit.
@@ -398,7 +478,50 @@ mod tests {
         probe.on_queue(Some(9));
         assert_eq!(probe.result(0, false, false).queue_max_packets, Some(8));
         // What is left are the first mark and the search for capacity, once there was an ACK.
-        probe.plan();
-        assert_eq!(probe.due(), at(1_000 * MS));
+        let mut watch = probe.plan();
+        assert!(!watch.is_due(at(1_000 * MS - 1), || 0));
+        assert!(watch.is_due(at(1_000 * MS), || 0));
+    }
+
+    /// A flow that is now near the capacity and now far from it, with ACKs at random times.
+    #[test]
+    fn a_probe_asked_by_its_watch_ends_like_one_asked_at_each_ack() {
+        let mut generator = testing::random::Random::new(7);
+        let (mut asked, mut found) = (0, 0);
+        for _ in 0..200 {
+            let [mut always, mut watched] = [probe(), probe()];
+            for each in [&mut always, &mut watched] {
+                each.on_ack(at(0), 0, 0, 0);
+                each.on_exit(at(0), Bytes::ZERO, false, None);
+            }
+            let mut watch = watched.plan();
+            let (mut now, mut delivered) = (0, 0_u64);
+            let most = 4 + generator.below(30);
+            for _ in 0..400 {
+                now += generator.below(30 * MS);
+                // 1000 bytes in a millisecond are the capacity. A receiver may discard SACKed data.
+                delivered += generator.below(most) * 1_000;
+                delivered -= delivered.min(generator.below(2_000));
+                let step = |probe: &mut StartupProbe| {
+                    probe.on_ack(at(now), delivered, delivered, delivered);
+                    if probe.reads_queue(at(now)) {
+                        probe.on_queue(Some(now));
+                    }
+                };
+                step(&mut always);
+                if watch.is_due(at(now), || delivered) {
+                    watched.follow(&watch);
+                    step(&mut watched);
+                    watch = watched.plan();
+                    asked += 1;
+                }
+            }
+            watched.follow(&watch);
+            let results = [&always, &watched].map(|probe| probe.result(0, false, false));
+            assert_eq!(results[0], results[1]);
+            found += u32::from(results[0].near_capacity_s.is_some());
+        }
+        assert!((20..180).contains(&found), "{found} of 200 came near");
+        assert!(asked < 200 * 100, "asked {asked} times");
     }
 }

@@ -235,6 +235,13 @@ impl<T: Payload> Link<T> {
     #[inline]
     pub fn push_train(&mut self, now: Instant, packet: Packet<T>, count: u32) -> u32 {
         if count < SHORTEST_TRAIN {
+            if count == 2
+                && let Stage::Plain(plain) = &mut self.stage
+                && plain.push_pair(now, &packet, &mut self.line)
+            {
+                self.count_offered(now, 2);
+                return 2;
+            }
             return self.push_each(now, packet, count);
         }
         match &mut self.stage {

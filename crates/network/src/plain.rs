@@ -139,6 +139,34 @@ impl Plain {
         true
     }
 
+    /// Takes two packets like `packet`, if both have to wait and the queue has room for both: two calls
+    /// of [`Self::push`] in one. Otherwise it returns false, and changes nothing that the first call
+    /// would not.
+    #[inline(always)]
+    pub(crate) fn push_pair<T: Payload>(
+        &mut self,
+        now: Instant,
+        packet: &Packet<T>,
+        line: &mut Line<T>,
+    ) -> bool {
+        let bytes = u64::from(packet.size) + u64::from(self.overhead);
+        let until = self.busy.time().until;
+        if until <= now || bytes > LARGEST || self.room(now, bytes, 2) < 2 {
+            return false;
+        }
+        let end = until + self.transmission.time_for(Bytes::new(bytes), self.rate);
+        line.send_plain(end, packet.clone());
+        if !self.prolongs_last(bytes) {
+            self.begin(bytes, until, end, *self.transmission.last());
+        }
+        let end = end + self.transmission.time_for(Bytes::new(bytes), self.rate);
+        self.busy.prolong(end);
+        let payload = packet.payload.following(1);
+        line.send_plain(end, Packet { payload, ..*packet });
+        self.enter(now, bytes, 2);
+        true
+    }
+
     /// Takes as many of `count` packets like `packet` as the queue has room for; `None`, and nothing
     /// is done, where they have to come one by one.
     #[inline(always)]

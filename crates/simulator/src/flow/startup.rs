@@ -1,11 +1,18 @@
 //! What is measured of the start-up of a flow.
 
-use measure::{Bottleneck, StartupProbe};
+use measure::{Bottleneck, StartupProbe, StartupWatch};
 use units::{Duration, Instant, Rate};
 
 use super::Endpoints;
 use crate::fabric::LinkState;
 use crate::oracle::Oracle;
+
+/// The start-up of a measured flow.
+#[derive(Debug)]
+pub struct Startup {
+    watch: StartupWatch,
+    pub(super) probe: StartupProbe,
+}
 
 impl Endpoints {
     /// Begins to measure the start-up, which an oracle observes if the algorithm asks for one.
@@ -14,14 +21,33 @@ impl Endpoints {
             .sender
             .knows_path()
             .then(|| Box::new(Oracle::default()));
-        self.startup = Some(Box::new(probe));
+        self.startup = Some(Box::new(Startup {
+            watch: StartupWatch::ALWAYS,
+            probe,
+        }));
         self.next_check = Instant::ZERO;
     }
 
     /// Whether the start-up is to be checked now, after an ACK or a timeout.
     #[inline(always)]
-    pub fn startup_is_due(&self, now: Instant) -> bool {
-        now >= self.next_check
+    pub fn startup_is_due(&mut self, now: Instant) -> bool {
+        now >= self.next_check && !self.passes(now)
+    }
+
+    /// Whether the probe need not be asked.
+    fn passes(&mut self, now: Instant) -> bool {
+        let Some(startup) = self.startup.as_deref_mut() else {
+            return false;
+        };
+        let sender = &self.sender;
+        if startup
+            .watch
+            .is_due(now, || sender.payload_delivered().get())
+        {
+            return false;
+        }
+        self.next_check = startup.watch.due();
+        true
     }
 
     /// Looks at the start-up. `bottleneck` is the path's forward link, if the flow takes it, and
@@ -41,10 +67,15 @@ impl Endpoints {
             let link = bottleneck.as_deref_mut();
             sender.on_path(now, &oracle.path_at(now, base_rtt, mean, link));
         }
-        let Some(startup) = self.startup.as_deref_mut() else {
+        let Some(Startup {
+            watch,
+            probe: startup,
+        }) = self.startup.as_deref_mut()
+        else {
             return;
         };
         let delivered = sender.payload_delivered().get();
+        startup.follow(watch);
         startup.on_ack(now, sender.snd_una(), sender.snd_nxt(), delivered);
         let exit = sender.slow_start_exit();
         let ends = exit.filter(|_| !startup.has_exited());
@@ -58,20 +89,22 @@ impl Endpoints {
                 startup.on_queue(seen.map(|seen| seen.queue_max_packets));
             }
         }
-        startup.plan();
         // An oracle that is in slow start again still wants to know.
         let is_slow = self.oracle.is_some() && sender.window().in_slow_start();
-        self.next_check = if is_slow {
-            Instant::ZERO
+        *watch = if is_slow {
+            StartupWatch::ALWAYS
         } else {
-            startup.due()
+            startup.plan()
         };
+        self.next_check = watch.due();
     }
 
     /// Looks at the bottleneck for the last time.
     pub fn end_startup(&mut self, now: Instant, bottleneck: &mut LinkState) {
         if let Some(startup) = self.startup.as_deref_mut() {
-            startup.on_queue(Some(see(bottleneck, now).queue_max_packets));
+            startup
+                .probe
+                .on_queue(Some(see(bottleneck, now).queue_max_packets));
         }
     }
 }
