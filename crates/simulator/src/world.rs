@@ -51,13 +51,6 @@ const MOST_IN_A_ROW: u32 = 1024;
 /// cause fewer.
 const MOST_AT_ONE_INSTANT: u32 = 1 << 19;
 
-/// So few flows have a small calendar. (In tests, none are few, so that `event_loops` covers
-/// [`World::keep_late_receiver`].)
-const FEW_FLOWS: usize = if cfg!(debug_assertions) { 0 } else { 64 };
-
-/// No link has this number.
-const NO_LINK: u32 = u32::MAX;
-
 const NANO: Duration = Duration::from_nanos(1);
 
 /// One run.
@@ -81,10 +74,6 @@ pub struct World<'a> {
     memories: BTreeMap<Hop, PathMemory>,
     unfinished: usize,
     now: Instant,
-    /// The link whose packets are handled one after the other, or [`NO_LINK`].
-    acting: u32,
-    /// Whether a flow sends to the end of the run, so that something is scheduled until then.
-    never_rests: bool,
     ahead: Ahead,
     /// Whether hosts take no shortcuts.
     is_plain: bool,
@@ -159,14 +148,6 @@ impl<'a> World<'a> {
         if self.is_plain || self.fabric.link(index).link.decides_late() {
             return self.pop_now(index);
         }
-        self.acting = index;
-        self.pop_in_a_row(index, side, bound);
-        self.acting = NO_LINK;
-    }
-
-    /// Shortcut of [`Self::link_acts`].
-    #[inline(always)]
-    fn pop_in_a_row(&mut self, index: u32, side: Side, bound: Instant) {
         let has_many_flows = self.has_many_flows();
         // Pops change nothing else of the link, so nothing is asked between them but whether
         // something has been scheduled on this side.
@@ -407,30 +388,8 @@ impl<'a> World<'a> {
         let state = self.flows.get_mut(flow);
         let (side, deadline) = (state.receiver_side(), state.receiver_deadline());
         if state.is_late_for(side, deadline) {
-            self.keep_late_receiver(flow, side, deadline);
+            self.schedule(flow, side, deadline);
         }
-    }
-
-    /// Shortcut: the entry waits for the next packet, if that is a data segment of the flow and comes
-    /// before the deadline. It is exact because the receiver is asked again then, and nothing reads
-    /// the entry before. In most bursts the next segment causes the ACK for which the timer waits.
-    /// With few flows, an entry costs less than to ask for the next packet with each burst. A run in
-    /// which nothing is scheduled any more ends with its last entry, even a stale one, so there each
-    /// entry is made.
-    #[inline(never)]
-    fn keep_late_receiver(&mut self, flow: u32, side: Side, deadline: Instant) {
-        if self.running.len() > FEW_FLOWS
-            && self.never_rests
-            && let Some(state) = self.fabric.links().get(self.acting as usize)
-            && state.link.first_due() < deadline
-            && let Some(packet) = state.link.ahead(0)
-            && packet.flow == flow
-            && packet.payload.has_payload()
-            && self.fabric.routes().is_last(packet.payload.hop())
-        {
-            return;
-        }
-        self.schedule(flow, side, deadline);
     }
 
     /// The same for the sender, its timer and its application.

@@ -9,7 +9,7 @@ use units::Instant;
 use super::ahead::Ahead;
 use super::foreign::ForeignStacks;
 use super::turns::Turns;
-use super::{NO_LINK, World, background};
+use super::{World, background};
 use crate::agenda::{Agendas, Part};
 use crate::fabric::{FORWARD, Fabric};
 use crate::flow::{FlowState, Placement};
@@ -53,12 +53,6 @@ impl<'a> World<'a> {
             // Without measured flows, a run ends with its time.
             unfinished: scenario.flows.len().max(1),
             now: Instant::ZERO,
-            acting: NO_LINK,
-            never_rests: scenario.flows.iter().any(|flow| {
-                let is_endless = flow.size.is_none() && flow.duration.is_none();
-                let is_bulk = matches!(flow.application, Application::Bulk);
-                is_endless && is_bulk && !flow.stack.is_foreign()
-            }),
             ahead: Ahead::default(),
             is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
