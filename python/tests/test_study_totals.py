@@ -76,9 +76,7 @@ def test_every_explanation_rests_on_a_run() -> None:
         f"{name}/{each.name}"
         for name in names()
         for each in studies.load(name).claims
-        if each.standing == INDEPENDENT
-        and each.explanation.words
-        and not each.explanation.evidence
+        if each.standing == INDEPENDENT and each.explanation.words and not each.explanation.evidence
     ]
     assert argued == []
 

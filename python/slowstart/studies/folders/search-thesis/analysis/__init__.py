@@ -267,8 +267,8 @@ def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
 def ahead(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
     """How far the best value of an ``axis`` exceeds its value ``own`` in exits of a ``kind``.
 
-    For an ``experiment`` on a ``network``, as a difference of fractions over the same runs, with the
-    interval of that difference; with ``least``, the best value is the one with the fewest such
+    For an ``experiment`` on a ``network``, as a difference of fractions over the same runs, with
+    the interval of that difference; with ``least``, the best value is the one with the fewest such
     exits.
     """
     axis, kind = parameters["axis"], parameters["kind"]
