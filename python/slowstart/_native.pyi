@@ -301,8 +301,12 @@ def run_batch(
     traces: bool = False,
     runs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    links: bool = True,
 ) -> Result:
-    """Simulates all runs of all scenarios; see :func:`slowstart.run`."""
+    """Simulates all runs of all scenarios; see :func:`slowstart.run`.
+
+    Without ``links``, the time series are those of flows alone.
+    """
 
 def stacks() -> list[dict[str, Any]]:
     """The QUIC stacks: ``name``, ``version``, and ``own``, pairs of a name and a summary."""

@@ -393,12 +393,14 @@ def on_stack(
 ) -> Result:
     """Runs checked scenarios, keeping the time series of ``none``, the ``first`` or ``all`` runs.
 
-    A simulation keeps those of all runs or of none.
+    A simulation keeps those of all runs or of none; with ``flows``, those of all runs without those
+    of links, which other stacks keep, too.
     """
     several: dict[str, Any] = {"runs": runs, "progress": progress}
     if stack == "simulated":
-        return run_batch(scenarios, traces=keep == "all", threads=threads, **several)
-    several |= {"traces": keep, "force": force}
+        several |= {"traces": keep in ("all", "flows"), "links": keep != "flows"}
+        return run_batch(scenarios, threads=threads, **several)
+    several |= {"traces": "all" if keep == "flows" else keep, "force": force}
     if stack == REAL:
         return run_real(scenarios, **several)
     if stack == "linux":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -9,14 +10,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import slowstart
-from slowstart import InputError
+from slowstart import InputError, running
 from slowstart.studies import store as module
-from slowstart.studies.store import Job, Store, time_to
+from slowstart.studies.store import Extract, Job, Store, time_to
 
 
 def jobs(runs: int = 3, size: str = "300 kB", traces: int = 0) -> list[Job]:
@@ -47,13 +49,13 @@ def test_stored_runs_equal_those_of_a_plain_run(tmp_path: Path) -> None:
 
 def test_only_missing_runs_are_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[str, int]] = []
-    original = slowstart.run
+    original = running.on_stack
 
-    def counted(scenarios: list[slowstart.Scenario], **rest: object) -> slowstart.Result:
+    def counted(scenarios: list[slowstart.Scenario], stack: str, **rest: Any) -> slowstart.Result:
         made.extend((each.flows[0], each.seed) for each in scenarios)
-        return original(scenarios, **rest)  # type: ignore[call-overload, no-any-return]
+        return original(scenarios, stack, **rest)
 
-    monkeypatch.setattr(module, "run", counted)
+    monkeypatch.setattr(module, "on_stack", counted)
     with Store(tmp_path / "store") as store:
         store.complete(jobs(runs=2))
     with Store(tmp_path / "store") as store:
@@ -66,6 +68,25 @@ def test_only_missing_runs_are_executed(tmp_path: Path, monkeypatch: pytest.Monk
         assert len(store.flows(jobs(runs=2))) == 4
     assert len(made) == len(set(made)) == 10
     assert all(total == 6 for _, total in reported)
+
+
+def test_a_number_reads_the_links_only_if_it_says_so(tmp_path: Path) -> None:
+    def count(_: Any, series: pl.DataFrame, of_links: pl.DataFrame) -> float:
+        return float(1000 * len(series) + min(1, len(of_links)))
+
+    found = {}
+    for links in (True, False):
+        extracts = (Extract("rows", count, links=links),)
+        wanted = [dataclasses.replace(each, extracts=extracts) for each in jobs(traces=1)]
+        with Store(tmp_path / f"store-{links}") as store:
+            store.complete(wanted)
+            found[links] = store.flows(wanted), store.link_traces(wanted)
+    with_links, without = found[True][0], found[False][0]
+    assert with_links.drop("rows").equals(without.drop("rows"))
+    # Of each job the first run keeps its series, and the others have none of the links.
+    assert (with_links["rows"] - without["rows"]).to_list() == [1.0] * len(without)
+    assert found[True][1].equals(found[False][1])
+    assert not found[True][1].is_empty()
 
 
 def test_time_series_are_stored_for_the_requested_runs(tmp_path: Path) -> None:

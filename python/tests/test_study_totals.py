@@ -32,8 +32,11 @@ def write(folder: Path, name: str, counts: list[int], claims: list[dict[str, obj
     (place / "result.json").write_text(json.dumps(document))
 
 
-def claim(name: str, verdict: str, standing: str, evidence: dict[str, object]) -> dict[str, object]:
-    return {"id": name, "verdict": verdict, "standing": standing, "evidence": evidence}
+def claim(
+    name: str, verdict: str, standing: str, evidence: dict[str, object], *, holds: bool = True
+) -> dict[str, object]:
+    place = {"id": name, "verdict": verdict, "standing": standing}
+    return {**place, "evidence": evidence, "holds": holds}
 
 
 def test_the_totals_of_all_studies(command: Command, tmp_path: Path) -> None:
@@ -42,16 +45,19 @@ def test_the_totals_of_all_studies(command: Command, tmp_path: Path) -> None:
         claim("argued", "differs", INDEPENDENT, {}),
         claim("again", "differs", "duplicate", {}),
         claim("fits", "agrees", INDEPENDENT, {}),
+        claim("wrong", "differs", INDEPENDENT, {"half": {"value": 3}}, holds=False),
+        claim("again-wrong", "differs", "duplicate", {"half": {"value": 3}}, holds=False),
     ]
     write(tmp_path, "suss-testbed", [1, 2, 0, 0, 0], claims)
     write(tmp_path, "hsdpa-live", [5, 0, 3, 1, 4], [])
     done = command("study", "totals", "-o", str(tmp_path))
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert [row[0] for row in rows] == ["study", "hsdpa-live", "suss-testbed", "all"]
-    assert rows[2] == ["suss-testbed", "quick", "3", "1", "2", "0", "0", "0", "1"]
-    assert rows[3][2:] == ["16", "6", "2", "3", "1", "4", "1"]
+    assert rows[2] == ["suss-testbed", "quick", "3", "1", "2", "0", "0", "0", "1", "1"]
+    assert rows[3][2:] == ["16", "6", "2", "3", "1", "4", "1", "1"]
     entries = json.loads(command("study", "totals", "-o", str(tmp_path), "--json").stdout)
     assert entries["studies"][1]["without_experiment"] == ["argued"]
+    assert entries["studies"][1]["refuted"] == ["wrong"]
 
 
 def test_totals_need_results_and_no_other_option(command: Command, tmp_path: Path) -> None:
@@ -63,6 +69,16 @@ def test_totals_need_results_and_no_other_option(command: Command, tmp_path: Pat
     (tmp_path / "study-suss-testbed" / "result.json").write_text("{}")
     with pytest.raises(InputError, match="is not the result of a study"):
         totals.gather(tmp_path)
+
+
+def test_every_explanation_rests_on_a_run() -> None:
+    argued = [
+        f"{name}/{each.name}"
+        for name in names()
+        for each in studies.load(name).claims
+        if each.standing == INDEPENDENT and each.explanation.words and not each.explanation.evidence
+    ]
+    assert argued == []
 
 
 def test_the_page_of_totals_has_every_study_and_its_numbers() -> None:

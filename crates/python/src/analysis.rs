@@ -266,6 +266,7 @@ pub fn quic_packets(py: Python<'_>, scenario: PyRef<'_, Scenario>, run: u32) -> 
     let cancel = AtomicBool::new(false);
     let options = RunOptions {
         traces: true,
+        flows_only: true,
         ..RunOptions::default()
     };
     let output =

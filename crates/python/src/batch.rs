@@ -14,9 +14,12 @@ use crate::results::Result as Results;
 use crate::scenarios::{Scenario, runs_of};
 
 /// Executes every run of every scenario without the interpreter lock. `progress` is called with
-/// `(done, total)`. Any exception, such as `KeyboardInterrupt`, stops the runs.
+/// `(done, total)`. Any exception, such as `KeyboardInterrupt`, stops the runs. Without `links`, the
+/// time series are those of flows alone.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, threads = None, traces = false, runs = None, progress = None))]
+#[pyo3(signature = (
+    scenarios, *, threads = None, traces = false, runs = None, progress = None, links = true
+))]
 pub fn run_batch(
     py: Python<'_>,
     scenarios: Vec<PyRef<'_, Scenario>>,
@@ -24,6 +27,7 @@ pub fn run_batch(
     traces: bool,
     runs: Option<u32>,
     progress: Option<Bound<'_, PyAny>>,
+    links: bool,
 ) -> PyResult<Results> {
     let on = stacks_of(&scenarios);
     let (scenarios, counts) = runs_of(&scenarios, runs);
@@ -38,6 +42,7 @@ pub fn run_batch(
     classes::forget_failures();
     let options = RunOptions {
         traces,
+        flows_only: !links,
         ..RunOptions::default()
     };
     let cancel = AtomicBool::new(false);

@@ -53,6 +53,8 @@ pub use host::{Act, Call, Ended, Facts, Host, LEAST_DATA, Meter, Pair, Passing, 
 pub struct RunOptions {
     /// Whether to record time series.
     pub traces: bool,
+    /// Whether the time series are those of flows alone. Those of links have most of the rows.
+    pub flows_only: bool,
     /// Whether to record the packets of the measured flows at both of their hosts. Flows whose
     /// connection a proxy splits, or whose receiver sends data too, are left out.
     pub packets: bool,

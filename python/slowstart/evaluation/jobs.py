@@ -183,11 +183,11 @@ def build(tree: Mapping[str, Any], setup: Setup) -> Scenario:
 def _extracts(setup: Setup) -> tuple[Extract, ...]:
     made: list[Extract] = []
     for low, high in setup.windows:
-        made.append(Extract(f"rate_{low:g}_{high:g}", _rate(low, high), f"{low} {high}"))
-        made.append(Extract(f"rtt_{low:g}_{high:g}", _rtt(low, high), f"{low} {high}"))
+        made.append(Extract(f"rate_{low:g}_{high:g}", _rate(low, high), f"{low} {high}", False))
+        made.append(Extract(f"rtt_{low:g}_{high:g}", _rtt(low, high), f"{low} {high}", False))
     if setup.share_bps is not None:
         fraction = 0.8 * setup.share_bps
-        made.append(Extract("settled_s", _settled(fraction), f"{fraction}"))
+        made.append(Extract("settled_s", _settled(fraction), f"{fraction}", False))
     return tuple(made)
 
 

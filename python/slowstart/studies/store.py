@@ -23,7 +23,7 @@ import polars as pl
 
 from slowstart import vm
 from slowstart._native import Scenario, check_linux, check_vm, run_batch, run_linux
-from slowstart.running import run
+from slowstart.running import on_stack
 from slowstart.store.runs import RunStore, run_key
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Extract:
     """Its arguments are the flow's row, the flow's time series and those of the run's links."""
     version: str = "1"
     """Identifies ``function`` and its parameters: if it changes, finished runs are repeated."""
+    links: bool = True
+    """Whether ``function`` reads the time series of links; without, it gets an empty table."""
 
 
 def time_to(name: str, count: int) -> Extract:
@@ -72,7 +74,7 @@ def time_to(name: str, count: int) -> Extract:
         reached = series.filter(pl.col("delivered_bytes") >= count)["time_s"]
         return None if reached.is_empty() else float(reached[0]) - float(flow["start_s"])
 
-    return Extract(name, find, f"time to {count}")
+    return Extract(name, find, f"time to {count}", links=False)
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,11 @@ class _Unit:
         return self.job.scenario.seed + self.number
 
     @property
-    def needs_series(self) -> bool:
-        return self.traced or bool(self.job.extracts)
+    def keeps(self) -> str:
+        """Which time series it needs: ``all``, those of ``flows`` alone, or ``none``."""
+        if self.traced or any(each.links for each in self.job.extracts):
+            return "all"
+        return "flows" if self.job.extracts else "none"
 
 
 class Store(RunStore):
@@ -207,23 +212,23 @@ class Store(RunStore):
             if progress is not None:
                 progress(done + so_far, total)
 
-        for series in (True, False):
-            units = [unit for unit in simulated if unit.needs_series == series]
+        for keep in ("all", "flows", "none"):
+            units = [unit for unit in simulated if unit.keeps == keep]
             cores = threads or os.cpu_count() or 1
-            most = _MOST_TRACED if series else _MOST_IN_BATCH
+            most = _MOST_IN_BATCH if keep == "none" else _MOST_TRACED
             size = cores
             while units:
                 batch, units = units[:size], units[size:]
-                took = self._simulate(batch, series, threads, tell)
+                took = self._simulate(batch, keep, threads, tell)
                 done += len(batch)
                 tell(0)
                 size = max(cores, min(most, int(size * min(4.0, _BATCH_S / max(took, 1e-3)))))
         cores = threads or os.cpu_count() or 1
-        for series in (True, False):
-            units = [unit for unit in virtual if unit.needs_series == series]
+        for keep in ("all", "flows", "none"):
+            units = [unit for unit in virtual if unit.keeps == keep]
             for place in range(0, len(units), cores):
                 batch = units[place : place + cores]
-                self._simulate(batch, series, threads, tell, "linux-vm", force=force)
+                self._simulate(batch, keep, threads, tell, "linux-vm", force=force)
                 done += len(batch)
                 tell(0)
         expected = [real_time_s(unit.job.scenario) for unit in real]
@@ -243,7 +248,7 @@ class Store(RunStore):
     def _simulate(
         self,
         units: Sequence[_Unit],
-        series: bool,
+        keep: str,
         threads: int | None,
         tell: Callable[[int], None],
         stack: Stack = "simulated",
@@ -252,8 +257,8 @@ class Store(RunStore):
     ) -> float:
         scenarios = [_alone(unit) for unit in units]
         began = time.monotonic()
-        result = run(
-            scenarios, threads=threads, traces=series, stack=stack, force=force,
+        result = on_stack(
+            scenarios, stack, keep=keep, threads=threads, force=force,
             progress=lambda done, _: tell(done),
         )  # fmt: skip
         took = time.monotonic() - began
@@ -269,7 +274,7 @@ class Store(RunStore):
         for attempt in range(max(1, attempts)):
             result = run_linux(
                 [_alone(unit)],
-                traces="all" if unit.needs_series else "none",
+                traces="none" if unit.keeps == "none" else "all",
                 force=force,
                 switch_hystart=switch_hystart,
             )
@@ -481,7 +486,9 @@ class _Outcome:
                 pl.lit(None, dtype=pl.Float64).alias(each.name) for each in extracts
             )
         flow_series = pl.DataFrame(self.result.flow_traces())
-        link_series = pl.DataFrame(self.result.link_traces())
+        # The series of the links have most of a run's rows.
+        reads_links = any(each.links for each in extracts)
+        link_series = pl.DataFrame(self.result.link_traces()) if reads_links else pl.DataFrame()
         columns: dict[str, list[float | None]] = {each.name: [] for each in extracts}
         for row in flows.iter_rows(named=True):
             mine = flow_series.filter(pl.col("flow") == row["flow"])

@@ -248,7 +248,10 @@ def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
 def show_totals(found: Sequence[Mapping[str, Any]]) -> None:
     """Prints the verdicts of each study by published number, and their sums."""
     words = list(found[0]["totals"])
-    heads = ["study", "runs", "numbers", *words, "differs without an experiment"]
+    heads = [
+        "study", "runs", "numbers", *words, "differs without an experiment",
+        "explanation contradicted",
+    ]  # fmt: skip
     rows = [
         [
             each["name"],
@@ -256,6 +259,7 @@ def show_totals(found: Sequence[Mapping[str, Any]]) -> None:
             str(each["numbers"]),
             *(str(each["totals"][word]) for word in words),
             str(len(each["without_experiment"])),
+            str(len(each["refuted"])),
         ]
         for each in found
     ]
@@ -271,9 +275,12 @@ def show_totals(found: Sequence[Mapping[str, Any]]) -> None:
     out = console()
     out.print(table)
     for each in found:
-        if each["without_experiment"]:
-            those = f"{each['name']} without an experiment: {', '.join(each['without_experiment'])}"
-            out.print(Text(those), soft_wrap=True)
+        for key, saying in (
+            ("without_experiment", "without an experiment"),
+            ("refuted", "with an explanation that these runs contradict"),
+        ):
+            if each[key]:
+                out.print(Text(f"{each['name']} {saying}: {', '.join(each[key])}"), soft_wrap=True)
 
 
 def searches(name: str, found: Sequence[Search]) -> dict[str, Any]:

@@ -21,8 +21,8 @@ RESULT = "result.json"
 def gather(folder: Path) -> list[dict[str, Any]]:
     """An entry for each built-in study that has results in ``folder``/study-NAME.
 
-    ``without_experiment`` are the independent claims that differ and whose explanation rests on no
-    experiment of the study.
+    Of the independent claims that differ, ``without_experiment`` are those whose explanation rests
+    on no experiment of the study, and ``refuted`` those whose explanation these runs contradict.
 
     Raises:
         InputError: No study has results there, or one of the documents cannot be read.
@@ -44,19 +44,19 @@ def _entry(name: str, file: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
         totals = {word: int(document["totals"][word]) for word in WORDS}
+        differing = [
+            each
+            for each in document["claims"]
+            if each["verdict"] == DIFFERS and each["standing"] == INDEPENDENT
+        ]
         return {
             "name": name,
             "quick": bool(document["quick"]),
             "stacks": [each["stack"] for each in document["stacks"]],
             "totals": totals,
             "numbers": sum(totals.values()),
-            "without_experiment": [
-                each["id"]
-                for each in document["claims"]
-                if each["verdict"] == DIFFERS
-                and each["standing"] == INDEPENDENT
-                and not each["evidence"]
-            ],
+            "without_experiment": [each["id"] for each in differing if not each["evidence"]],
+            "refuted": [each["id"] for each in differing if not each["holds"]],
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is not the result of a study: {error}") from error

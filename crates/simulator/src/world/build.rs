@@ -33,13 +33,14 @@ impl<'a> World<'a> {
     /// A run of `scenario` that has not started.
     pub fn new(scenario: &'a Scenario, legs: &'a Legs, run: u32, options: &RunOptions) -> Self {
         let seed = scenario.seed.wrapping_add(u64::from(run));
+        let traces_links = options.traces && !options.flows_only;
         let mut world = Self {
             scenario,
             run,
             seed,
             streams: Streams::new(seed),
             agendas: Agendas::default(),
-            fabric: Fabric::new(&scenario.path, Streams::new(seed), options.traces),
+            fabric: Fabric::new(&scenario.path, Streams::new(seed), traces_links),
             running: Vec::new(),
             flows: Flows::new(scenario.flows.len(), background::orphans(scenario)),
             free: Vec::new(),

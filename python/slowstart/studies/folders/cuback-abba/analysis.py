@@ -36,7 +36,7 @@ def _measured(_: Mapping[str, Any], series: pl.DataFrame, __: pl.DataFrame) -> f
     return None if until.is_empty() else float(until[-1] - (0 if before.is_empty() else before[-1]))
 
 
-measured_bytes = Extract("measured_bytes", _measured)
+measured_bytes = Extract("measured_bytes", _measured, links=False)
 
 
 def answer(findings: Findings, stack: Stack) -> list[str]:

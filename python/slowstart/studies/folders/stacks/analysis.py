@@ -39,6 +39,6 @@ def _first_ack(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -
     return None if found.is_empty() else float(found[0] - flow["start_s"])
 
 
-growth = Extract("growth", _growth)
-reduction = Extract("reduction", _reduction)
-first_ack_s = Extract("first_ack_s", _first_ack)
+growth = Extract("growth", _growth, links=False)
+reduction = Extract("reduction", _reduction, links=False)
+first_ack_s = Extract("first_ack_s", _first_ack, links=False)

@@ -42,7 +42,7 @@ def _clock(megabytes: int) -> Extract:
         first, last = _acknowledged(series, 1), _acknowledged(series, megabytes * _MEGA)
         return None if first is None or last is None else last - first
 
-    return Extract(f"acknowledged_{megabytes}mb_s", find)
+    return Extract(f"acknowledged_{megabytes}mb_s", find, links=False)
 
 
 def _losses(megabytes: int) -> Extract:
@@ -81,9 +81,9 @@ def _largest_log(_: Mapping[str, Any], series: pl.DataFrame, __: pl.DataFrame) -
     return None if found is None or first is None else found[0] - first
 
 
-largest_window_mb = Extract("largest_window_mb", _largest_window)
+largest_window_mb = Extract("largest_window_mb", _largest_window, links=False)
 """The largest window before its first reduction, in MB."""
-largest_window_log_s = Extract("largest_window_log_s", _largest_log)
+largest_window_log_s = Extract("largest_window_log_s", _largest_log, links=False)
 """When it is reached, from the first ACK of data."""
 
 _FIGURE_2 = {

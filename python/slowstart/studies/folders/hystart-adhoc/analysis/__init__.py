@@ -83,9 +83,9 @@ def _exits(_: Mapping[str, Any], series: pl.DataFrame, __: pl.DataFrame) -> floa
     return float(series.select((falls & at_window).sum()).item())
 
 
-ack_gap_ms = Extract("ack_gap_ms", _gap)
+ack_gap_ms = Extract("ack_gap_ms", _gap, links=False)
 """The median time between the ACKs of the first slow start."""
-hystart_exits = Extract("hystart_exits", _exits)
+hystart_exits = Extract("hystart_exits", _exits, links=False)
 """How many slow starts of the connection HyStart ended, those after timeouts included."""
 
 

@@ -168,11 +168,11 @@ def _peak(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> flo
     return float(frequency[there][int(np.argmax(amplitude[there]))])
 
 
-first_rtt_ms = Extract("first_rtt_ms", _first_rtt)
-largest_rtt_ms = Extract("largest_rtt_ms", _largest_rtt)
-exit_rate_bps = Extract("exit_rate_bps", _exit_rate)
-rate_capacity_s = Extract("rate_capacity_s", _rate_capacity)
-rtt_peak_hz = Extract("rtt_peak_hz", _peak)
+first_rtt_ms = Extract("first_rtt_ms", _first_rtt, links=False)
+largest_rtt_ms = Extract("largest_rtt_ms", _largest_rtt, links=False)
+exit_rate_bps = Extract("exit_rate_bps", _exit_rate, links=False)
+rate_capacity_s = Extract("rate_capacity_s", _rate_capacity, links=False)
+rtt_peak_hz = Extract("rtt_peak_hz", _peak, links=False)
 
 
 def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
@@ -267,20 +267,22 @@ def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
 def ahead(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
     """How far the best value of an ``axis`` exceeds its value ``own`` in exits of a ``kind``.
 
-    For an ``experiment`` on a ``network``, as a difference of fractions; with ``least``, the best
-    value is the one with the fewest such exits.
+    For an ``experiment`` on a ``network``, as a difference of fractions over the same runs, with
+    the interval of that difference; with ``least``, the best value is the one with the fewest such
+    exits.
     """
     axis, kind = parameters["axis"], parameters["kind"]
     rows = findings.table(parameters["experiment"], stack)
     if rows.is_empty():
         return None
-    rows = rows.filter(pl.col("network") == parameters["network"])
-    shares = rows.group_by(axis).agg(
-        share=(pl.col("exit_class") == kind).fill_null(value=False).mean(), runs=pl.len()
+    rows = rows.filter(pl.col("network") == parameters["network"]).with_columns(
+        hit=(pl.col("exit_class") == kind).fill_null(value=False).cast(pl.Float64)
     )
-    own = shares.filter(pl.col(axis) == parameters["own"])["share"]
+    own = rows.filter(pl.col(axis) == parameters["own"])
     if own.is_empty():
         return None
-    best = shares["share"].min() if parameters.get("least") else shares["share"].max()
-    value = abs(float(best) - float(own[0]))  # type: ignore[arg-type]
-    return Estimate(value, None, None, None, int(shares["runs"].min()), len(rows))  # type: ignore[arg-type]
+    sign = -1.0 if parameters.get("least") else 1.0
+    shares = rows.group_by(axis).agg(share=sign * pl.col("hit").mean())
+    best = shares.sort([-pl.col("share"), axis])[axis][0]
+    pairs = rows.filter(pl.col(axis) == best).join(own.select("seed", own="hit"), on="seed")
+    return estimate(pairs.with_columns(value=sign * (pl.col("hit") - pl.col("own"))), "mean")

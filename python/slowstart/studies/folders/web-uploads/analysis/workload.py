@@ -54,9 +54,9 @@ def _threshold(_: Mapping[str, Any], series: pl.DataFrame, __: pl.DataFrame) -> 
     return None if thresholds.is_empty() else float(thresholds[0])
 
 
-final_window = Extract("final_window", _final)
+final_window = Extract("final_window", _final, links=False)
 """The window when the connection ends, in bytes: it grew if that is above the initial one."""
-threshold = Extract("threshold", _threshold)
+threshold = Extract("threshold", _threshold, links=False)
 """The slow-start threshold after the first exit, in bytes."""
 
 
