@@ -82,8 +82,8 @@ fn time_series_change_nothing() {
     for event_loop in [EventLoop::Plain, EventLoop::Turns] {
         let options = RunOptions {
             traces: event_loop == EventLoop::Plain,
-            packets: false,
             event_loop,
+            ..RunOptions::default()
         };
         let output = run_named(&mixed, 0, &options, &cancel).expect("nothing cancels it");
         assert_eq!(output.result, plain);
