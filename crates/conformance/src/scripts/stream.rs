@@ -10,7 +10,8 @@
 //! of the two comes first. A round trip of data takes longer than the handshake did, because both
 //! stacks compare that of a retransmission with the shortest one, and a busy kernel sends up to a
 //! millisecond late. No two packets arrive at one instant, because the kernel sends the answer to the
-//! second later than that to the first.
+//! second later than that to the first. They come half a millisecond after a full one, because a kernel
+//! whose tick is late still counts the one before where they come at its beginning.
 
 use std::collections::VecDeque;
 
@@ -38,6 +39,8 @@ pub const PROFILES: &[&str] = &[
 const DISTANCE: Duration = Duration::from_millis(16);
 /// Milliseconds by which a round trip of data exceeds that of the handshake.
 const BEYOND_MIN_RTT: u64 = 4;
+/// Distance of arrivals from the beginning of a tick.
+const PAST_TICK: Duration = Duration::from_micros(500);
 /// A stream has at most this many events after the handshake.
 const MOST_EVENTS: usize = 90;
 /// Time between packets of one burst.
@@ -418,7 +421,7 @@ impl Maker<'_> {
         let timer = self.host.next_timer();
         match self.peer.arrivals.first() {
             Some(&(at, ..)) => {
-                let at = now.max(Instant::from_millis(at));
+                let at = now.max(Instant::from_millis(at) + PAST_TICK);
                 Some(self.away_from_timers(at))
             }
             None if self.peer.waiting > 0 => {
@@ -433,7 +436,7 @@ impl Maker<'_> {
         match self.host.next_timer() {
             Some(timer) if at + DISTANCE > timer && at < timer + DISTANCE => {
                 let nanos = (timer + DISTANCE).as_nanos();
-                Instant::from_millis(nanos.div_ceil(1_000_000))
+                Instant::from_millis(nanos.div_ceil(1_000_000)) + PAST_TICK
             }
             _ => at,
         }
