@@ -42,9 +42,7 @@ pub use result::{
     Document, FlowResult, LinkResult, RunResult, Stack, TrafficFlow, TrafficResult, document,
 };
 pub use resumption::ResumptionResult;
-pub use startup::{
-    Bottleneck, PathAtExit, SlowStartExitResult, StartupProbe, StartupResult, StartupWatch,
-};
+pub use startup::{Bottleneck, PathAtExit, SlowStartExitResult, StartupProbe, StartupResult};
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
 pub use tally::{NetworkRow, Overview, PathRow, Repeats, Tally, TrafficRow};
 pub use trace::{FlowSample, FlowTrace, LinkTrace, QuicEvent, QuicPacket, Traces};

@@ -116,8 +116,8 @@ pub struct Bottleneck {
     pub queue_max_packets: u64,
 }
 
-/// Follows the start-up of one flow. It is asked at each ACK of slow start, and later only when its
-/// [`StartupWatch`] says so.
+/// Follows the start-up of one flow. It is asked at each ACK of slow start, and later only when
+/// [`Self::is_due`] says so.
 #[derive(Clone, Debug)]
 pub struct StartupProbe {
     start: Instant,
@@ -138,67 +138,12 @@ pub struct StartupProbe {
     interval: Option<(Instant, u64)>,
     near_capacity: Option<Instant>,
     overshoot: u64,
-}
-
-/// When a [`StartupProbe`] is to be asked again.
-///
-/// Shortcut: it looks for the capacity itself at ACKs for which nothing else is due. A flow
-/// that never comes near the capacity, one of a crowd, leaves its probe alone.
-/// It is exact because the probe does no more at such an ACK than to begin the next interval, and it
-/// takes the interval over before it does anything else.
-#[derive(Clone, Copy, Debug)]
-pub struct StartupWatch {
+    /// The time of [`Self::due`].
     due: Instant,
     /// Before this, nothing but the rate is due.
     other: Instant,
-    /// The interval in which the rate is measured, as in the probe, and its shortest length.
-    began: Instant,
-    before: u64,
-    span: Duration,
-    /// Fewer bytes in an interval are not near the capacity, however long it is. Zero: the probe
-    /// decides.
+    /// Fewer bytes in an interval are not near the capacity, however long it is.
     least: u64,
-}
-
-impl StartupWatch {
-    /// The probe is to be asked at each ACK.
-    pub const ALWAYS: Self = Self {
-        due: Instant::ZERO,
-        other: Instant::ZERO,
-        began: Instant::ZERO,
-        before: 0,
-        span: Duration::ZERO,
-        least: 0,
-    };
-    /// There is no probe.
-    pub const NEVER: Self = Self {
-        due: Instant::MAX,
-        ..Self::ALWAYS
-    };
-
-    /// The first ACK from then on is to be shown to [`Self::is_due`].
-    #[must_use]
-    pub const fn due(&self) -> Instant {
-        self.due
-    }
-
-    /// Whether the probe is to be asked at this ACK. `delivered` is what was acknowledged or SACKed
-    /// so far.
-    #[inline(always)]
-    pub fn is_due(&mut self, now: Instant, delivered: impl FnOnce() -> u64) -> bool {
-        now >= self.due && !self.passes(now, delivered())
-    }
-
-    /// Takes an ACK that ends an interval far from the capacity.
-    #[inline]
-    fn passes(&mut self, now: Instant, delivered: u64) -> bool {
-        if now >= self.other || delivered.saturating_sub(self.before) >= self.least {
-            return false;
-        }
-        (self.began, self.before) = (now, delivered);
-        self.due = self.other.min(now + self.span);
-        true
-    }
 }
 
 impl StartupProbe {
@@ -221,6 +166,9 @@ impl StartupProbe {
             interval: None,
             near_capacity: None,
             overshoot: 0,
+            due: Instant::ZERO,
+            other: Instant::ZERO,
+            least: 0,
         }
     }
 
@@ -230,11 +178,29 @@ impl StartupProbe {
         self.capacity.is_some()
     }
 
-    /// Takes over what the watch has seen since [`Self::plan`]. Call it before [`Self::on_ack`].
-    pub const fn follow(&mut self, watch: &StartupWatch) {
-        if watch.least > 0 {
-            self.interval = Some((watch.began, watch.before));
+    /// When to call [`Self::is_due`] again: at the first ACK from then on.
+    #[must_use]
+    pub const fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Whether [`Self::on_ack`] is to be called at this ACK. `delivered` is what was acknowledged or
+    /// SACKed so far.
+    ///
+    /// Shortcut: an ACK at which only the search for the capacity is due, and which ends an interval far
+    /// from it, is taken here. It is exact because `on_ack` would do no more than begin the next
+    /// interval.
+    pub fn is_due(&mut self, now: Instant, delivered: u64) -> bool {
+        if now < self.due {
+            return false;
         }
+        let before = self.interval.map_or(0, |(_, before)| before);
+        if now >= self.other || delivered.saturating_sub(before) >= self.least {
+            return true;
+        }
+        self.interval = Some((now, delivered));
+        self.due = self.other.min(now + self.span());
+        false
     }
 
     /// Whether slow start was seen to end.
@@ -330,37 +296,30 @@ impl StartupProbe {
         }
     }
 
-    /// Which ACK is to be reported next.
-    #[must_use]
-    pub fn plan(&self) -> StartupWatch {
+    /// Finds out when the next ACK matters.
+    pub fn plan(&mut self) {
         let Some((at, _)) = &self.exit else {
-            return StartupWatch::ALWAYS;
+            return;
         };
         let marks = self.marks.iter().zip(MARKS);
         let open = marks.filter(|(mark, _)| mark.is_none());
         let mark = open.map(|(_, seconds)| self.start + Duration::from_secs(seconds));
         let queue = (!self.is_queue_known).then(|| *at + self.base_rtt);
-        let other = mark.chain(queue).min().unwrap_or(Instant::MAX);
-        let watch = StartupWatch {
-            due: other,
-            other,
-            ..StartupWatch::NEVER
-        };
-        let (Some((began, before)), Some(capacity), None) =
+        self.other = mark.chain(queue).min().unwrap_or(Instant::MAX);
+        self.due = self.other;
+        if let (Some((began, _)), Some(capacity), None) =
             (self.interval, self.capacity, self.near_capacity)
-        else {
-            return watch;
-        };
-        let span = self.span();
-        let near = capacity.bytes_in(span).get().saturating_mul(NEAR);
-        StartupWatch {
-            due: other.min(began + span),
-            began,
-            before,
-            span,
-            least: near.div_ceil(100),
-            ..watch
+        {
+            let near = capacity.bytes_in(self.span()).get().saturating_mul(NEAR);
+            self.least = near.div_ceil(100);
+            self.due = self.other.min(began + self.span());
         }
+    }
+
+    /// Each ACK matters, until the next [`Self::plan`].
+    pub const fn ask_always(&mut self) {
+        self.due = Instant::ZERO;
+        self.other = Instant::ZERO;
     }
 
     /// The shortest interval in which the rate is measured.
@@ -478,14 +437,15 @@ mod tests {
         probe.on_queue(Some(9));
         assert_eq!(probe.result(0, false, false).queue_max_packets, Some(8));
         // What is left are the first mark and the search for capacity, once there was an ACK.
-        let mut watch = probe.plan();
-        assert!(!watch.is_due(at(1_000 * MS - 1), || 0));
-        assert!(watch.is_due(at(1_000 * MS), || 0));
+        probe.plan();
+        assert_eq!(probe.due(), at(1_000 * MS));
+        assert!(!probe.is_due(at(1_000 * MS - 1), 0));
+        assert!(probe.is_due(at(1_000 * MS), 0));
     }
 
     /// A flow that is now near the capacity and now far from it, with ACKs at random times.
     #[test]
-    fn a_probe_asked_by_its_watch_ends_like_one_asked_at_each_ack() {
+    fn a_probe_asked_when_due_ends_like_one_asked_at_each_ack() {
         let mut generator = testing::random::Random::new(7);
         let (mut asked, mut found) = (0, 0);
         for _ in 0..200 {
@@ -494,7 +454,7 @@ mod tests {
                 each.on_ack(at(0), 0, 0, 0);
                 each.on_exit(at(0), Bytes::ZERO, false, None);
             }
-            let mut watch = watched.plan();
+            watched.plan();
             let (mut now, mut delivered) = (0, 0_u64);
             let most = 4 + generator.below(30);
             for _ in 0..400 {
@@ -509,14 +469,12 @@ mod tests {
                     }
                 };
                 step(&mut always);
-                if watch.is_due(at(now), || delivered) {
-                    watched.follow(&watch);
+                if watched.is_due(at(now), delivered) {
                     step(&mut watched);
-                    watch = watched.plan();
+                    watched.plan();
                     asked += 1;
                 }
             }
-            watched.follow(&watch);
             let results = [&always, &watched].map(|probe| probe.result(0, false, false));
             assert_eq!(results[0], results[1]);
             found += u32::from(results[0].near_capacity_s.is_some());

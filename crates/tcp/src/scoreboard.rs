@@ -564,16 +564,20 @@ impl Scoreboard {
         if !was_lost {
             self.lost_out += 1;
         }
-        let bit = index & self.mask;
-        self.pending[(bit >> 6) as usize] |= 1 << (bit & 63);
         if self.pending_count == 0 || index < self.pending_hint {
             self.pending_hint = index;
         }
-        self.pending_count += 1;
+        self.set_pending(index);
         if let Some(watch) = &mut self.watch {
             watch.on_lost(index);
         }
         true
+    }
+
+    fn set_pending(&mut self, index: u64) {
+        let bit = index & self.mask;
+        self.pending[(bit >> 6) as usize] |= 1 << (bit & 63);
+        self.pending_count += 1;
     }
 
     fn clear_pending(&mut self, index: u64) {

@@ -27,6 +27,9 @@ impl FlowState<'_> {
     pub fn expect_behind(&self, is_ack: bool) -> Side {
         if is_ack && let Some(endpoints) = self.endpoints() {
             endpoints.sender.expect_ack();
+            if let Some(startup) = endpoints.startup.as_deref() {
+                prefetch(startup);
+            }
         }
         if is_ack {
             self.sender_side

@@ -1,18 +1,19 @@
 //! The two halves of a running flow, at its two hosts, and what is measured of them.
 
-use measure::{FlowProbe, FlowSample, FlowTrace};
+use measure::{FlowProbe, FlowSample, FlowTrace, StartupProbe};
 use network::Period;
 use tcp::segment::{AckSegment, DataSegment};
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Duration, Instant, Rate};
 
 use super::Arrived;
-use super::startup::Startup;
 use crate::carried::Carried;
 use crate::oracle::Oracle;
 
 /// It waits for no number of bytes: no connection carries this many.
 const NOTHING: u64 = u64::MAX;
+/// It is not looked at.
+const NEVER: Instant = Instant::MAX;
 
 /// The state of a running flow.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub struct Endpoints {
     /// When the start-up is checked after an ACK; never in background traffic.
     pub(super) next_check: Instant,
     /// The start-up of a measured flow.
-    pub(super) startup: Option<Box<Startup>>,
+    pub(super) startup: Option<Box<StartupProbe>>,
     /// What its start-up knows of the path, if it is to know.
     pub(super) oracle: Option<Box<Oracle>>,
     /// Bytes that the application still has to write.
@@ -58,7 +59,7 @@ impl Endpoints {
             established: None,
             capacity: None,
             past_slow_start: false,
-            next_check: Instant::MAX,
+            next_check: NEVER,
             startup: None,
             oracle: None,
             unwritten: 0,
@@ -97,7 +98,7 @@ impl Endpoints {
         *established = None;
         *capacity = None;
         *past_slow_start = false;
-        *next_check = Instant::MAX;
+        *next_check = NEVER;
         *startup = None;
         *oracle = None;
         *unwritten = 0;
@@ -213,7 +214,7 @@ impl Endpoints {
         self.probe.on_drop(at);
         if let Some(startup) = &mut self.startup {
             let (_, len, ..) = dropped.fields();
-            startup.probe.on_drop(dropped.sent, u64::from(len));
+            startup.on_drop(dropped.sent, u64::from(len));
         }
     }
 

@@ -29,7 +29,7 @@ impl FlowState<'_> {
         let passive = sender
             .passive_decision()
             .filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
-        let startup = endpoints.startup.as_deref().map(|it| &it.probe);
+        let startup = endpoints.startup.as_deref();
         let exit_class = passive
             .or(exit)
             .filter(|_| startup.is_none_or(StartupProbe::has_capacity))

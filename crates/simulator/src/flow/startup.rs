@@ -1,18 +1,11 @@
 //! What is measured of the start-up of a flow.
 
-use measure::{Bottleneck, StartupProbe, StartupWatch};
+use measure::{Bottleneck, StartupProbe};
 use units::{Duration, Instant, Rate};
 
 use super::Endpoints;
 use crate::fabric::LinkState;
 use crate::oracle::Oracle;
-
-/// The start-up of a measured flow.
-#[derive(Debug)]
-pub struct Startup {
-    watch: StartupWatch,
-    pub(super) probe: StartupProbe,
-}
 
 impl Endpoints {
     /// Begins to measure the start-up, which an oracle observes if the algorithm asks for one.
@@ -21,10 +14,7 @@ impl Endpoints {
             .sender
             .knows_path()
             .then(|| Box::new(Oracle::default()));
-        self.startup = Some(Box::new(Startup {
-            watch: StartupWatch::ALWAYS,
-            probe,
-        }));
+        self.startup = Some(Box::new(probe));
         self.next_check = Instant::ZERO;
     }
 
@@ -34,19 +24,15 @@ impl Endpoints {
         now >= self.next_check && !self.passes(now)
     }
 
-    /// Whether the probe need not be asked.
+    /// Whether the probe has taken this ACK.
     fn passes(&mut self, now: Instant) -> bool {
         let Some(startup) = self.startup.as_deref_mut() else {
             return false;
         };
-        let sender = &self.sender;
-        if startup
-            .watch
-            .is_due(now, || sender.payload_delivered().get())
-        {
+        if startup.is_due(now, self.sender.payload_delivered().get()) {
             return false;
         }
-        self.next_check = startup.watch.due();
+        self.next_check = startup.due();
         true
     }
 
@@ -67,15 +53,10 @@ impl Endpoints {
             let link = bottleneck.as_deref_mut();
             sender.on_path(now, &oracle.path_at(now, base_rtt, mean, link));
         }
-        let Some(Startup {
-            watch,
-            probe: startup,
-        }) = self.startup.as_deref_mut()
-        else {
+        let Some(startup) = self.startup.as_deref_mut() else {
             return;
         };
         let delivered = sender.payload_delivered().get();
-        startup.follow(watch);
         startup.on_ack(now, sender.snd_una(), sender.snd_nxt(), delivered);
         let exit = sender.slow_start_exit();
         let ends = exit.filter(|_| !startup.has_exited());
@@ -90,21 +71,18 @@ impl Endpoints {
             }
         }
         // An oracle that is in slow start again still wants to know.
-        let is_slow = self.oracle.is_some() && sender.window().in_slow_start();
-        *watch = if is_slow {
-            StartupWatch::ALWAYS
+        if self.oracle.is_some() && sender.window().in_slow_start() {
+            startup.ask_always();
         } else {
-            startup.plan()
-        };
-        self.next_check = watch.due();
+            startup.plan();
+        }
+        self.next_check = startup.due();
     }
 
     /// Looks at the bottleneck for the last time.
     pub fn end_startup(&mut self, now: Instant, bottleneck: &mut LinkState) {
         if let Some(startup) = self.startup.as_deref_mut() {
-            startup
-                .probe
-                .on_queue(Some(see(bottleneck, now).queue_max_packets));
+            startup.on_queue(Some(see(bottleneck, now).queue_max_packets));
         }
     }
 }

@@ -65,9 +65,7 @@ impl Scoreboard {
         self.clear_pending(index - 1);
         if is_pending(segment.flags) {
             self.clear_pending(index);
-            let bit = (index - 1) & self.mask;
-            self.pending[(bit >> 6) as usize] |= 1 << (bit & 63);
-            self.pending_count += 1;
+            self.set_pending(index - 1);
         }
         *self.slot_mut(index - 1) = segment;
         self.remember_times(index - 1, &stamp);
