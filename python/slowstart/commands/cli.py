@@ -354,6 +354,9 @@ COMMANDS = {
     "validate": ("validate", "validate", "EPILOG"),
     "artifact": ("artifact", "artifact", "EPILOG"),
 }
+# How rarely garbage is searched for. Figures are thousands of objects that live until their file is
+# written: searching them at the usual rate takes a tenth of the time of a report.
+GARBAGE = (50_000, 20, 20)
 # Commands with subcommands of their own, each with the attribute `app`.
 GROUPS = ("traces", "vm")
 
@@ -458,8 +461,6 @@ def invoke(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """The entry point of the command."""
-    # Figures are thousands of objects that live until their file is written: searching them for
-    # garbage at the usual rate takes a tenth of the time of a report.
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(*GARBAGE)
     signal.signal(signal.SIGTERM, _terminated)
     sys.exit(invoke(sys.argv[1:]))
