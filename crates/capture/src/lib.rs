@@ -21,6 +21,7 @@ pub mod segment;
 pub mod simulated;
 pub mod simulated_quic;
 mod writer;
+mod zstandard;
 
 pub use datagram::{Datagram, Header};
 pub use error::{Ending, ReadError};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::ReadError;
+use crate::{ReadError, zstandard};
 
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +88,7 @@ impl Begun {
                 let decoder = flate2::bufread::MultiGzDecoder::new(reader);
                 reader = Box::new(BufReader::with_capacity(CHUNK, decoder));
             } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
-                // A frame may ask for a window of 2 GiB; 128 MiB is what `zstd` itself accepts.
-                decoder.window_log_max(27)?;
+                let decoder = zstandard::Decoder::new(reader);
                 reader = Box::new(BufReader::with_capacity(CHUNK, decoder));
             } else {
                 break;
