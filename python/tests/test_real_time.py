@@ -73,8 +73,9 @@ def test_a_scenario_file_with_a_report(command: Command, tmp_path: Path) -> None
         f'{PATH}[[flow]]\nalgorithm = "cubic+search"\nsize = "500 kB"\n'
     )
     words = ("run", "one.toml", "--stack", "quinn", "--clock", "real", "--force")
-    done = command(*words, "--traces", "-o", "out", "-q")
+    done = command(*words, "--traces", "-o", "out")
     assert done.returncode == 0, done.stderr
+    assert "Run on quinn 0.11.19 in real time, on Linux" in done.stdout
     out = tmp_path / "out"
     assert set(pl.read_parquet(out / "flows.parquet")["stack"]) == {"quinn"}
     assert len(pl.read_parquet(out / "flow_traces.parquet")) > 10

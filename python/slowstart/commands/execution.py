@@ -163,6 +163,10 @@ def _show(plan: Plan, runs: Runs, output: str | None) -> None:
         _print_sharing(plan, runs)
     _print_pairs(plan, runs)
     _print_costs(plan, runs)
+    if plan.kernel:
+        from slowstart.report import page
+
+        sys.stdout.write(f"Run on {page.kernel(json.loads(runs.text)['runs'][0])}.\n")
     if output is not None:
         sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
 
