@@ -17,7 +17,18 @@ pub(crate) struct Pass {
     /// Nothing may leave until the next event.
     is_over: bool,
     sets_timer: bool,
-    is_deferred: bool,
+    limit: Limit,
+}
+
+/// What a pass says about the congestion window, beside what is in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Limit {
+    #[default]
+    Flight,
+    /// It held back a partial burst.
+    Deferred,
+    /// Nothing: a timer retransmits, and Linux does not call `tcp_write_xmit`.
+    Unasked,
 }
 
 /// The record of a pass.
@@ -25,8 +36,7 @@ pub(crate) struct Pass {
 pub(crate) struct Ended {
     /// New segments sent.
     pub(crate) sent: u32,
-    /// A partial burst was held back because of the congestion window.
-    pub(crate) is_deferred: bool,
+    pub(crate) limit: Limit,
     /// The retransmission timer is to be restarted (`FLAG_SET_XMIT_TIMER`).
     pub(crate) sets_timer: bool,
 }
@@ -111,7 +121,12 @@ impl Pass {
 
     /// A partial burst is held back because of the congestion window.
     pub(crate) const fn defer(&mut self) {
-        self.is_deferred = true;
+        self.limit = Limit::Deferred;
+    }
+
+    /// A timer retransmits, which does not ask the congestion window for new data.
+    pub(crate) const fn ask_nothing(&mut self) {
+        self.limit = Limit::Unasked;
     }
 
     /// The end of the pass sets the timer once, whatever the pass sends.
@@ -125,13 +140,13 @@ impl Pass {
     pub(crate) const fn end(&mut self) -> Ended {
         let ended = Ended {
             sent: self.sent,
-            is_deferred: self.is_deferred,
+            limit: self.limit,
             sets_timer: self.sets_timer,
         };
         self.is_over = true;
         self.burst_left = 0;
         self.sent = 0;
-        self.is_deferred = false;
+        self.limit = Limit::Flight;
         self.sets_timer = false;
         ended
     }
@@ -164,12 +179,12 @@ mod tests {
         pass.set_timer_at_end();
         let noted = Ended {
             sent: 1,
-            is_deferred: true,
+            limit: Limit::Deferred,
             sets_timer: true,
         };
         let nothing = Ended {
             sent: 0,
-            is_deferred: false,
+            limit: Limit::Flight,
             sets_timer: false,
         };
         assert_eq!((pass.end(), pass.is_over()), (noted, true));

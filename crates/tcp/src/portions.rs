@@ -18,8 +18,9 @@
 //!
 //! - A larger write enters the queue as one packet. In Linux the send buffer divides it, which never
 //!   limits here.
-//! - Each packet but the first two has the size of the last write's goal.
 //! - Linux bounds the segment itself to half of the window (`tcp_sync_mss`).
+
+use alloc::collections::VecDeque;
 
 /// The smallest window for which a packet has its largest size.
 const LARGE_WINDOW: u64 = 1 << 17;
@@ -59,10 +60,9 @@ pub(crate) enum Push {
 pub(crate) struct Portions {
     /// End of what is in the queue (`write_seq`).
     queued: u64,
-    /// End of the first packet, and sizes of the second and of the later ones. The last one ends
-    /// where the queue ends.
+    /// End of the first packet, and sizes of those behind it.
     head_end: u64,
-    second: u64,
+    behind: VecDeque<u64>,
     goal: u64,
     /// Bytes queued since the last push (`pushed_seq`).
     since_push: u64,
@@ -80,7 +80,7 @@ impl Portions {
         Self {
             queued,
             head_end: queued,
-            second: goal,
+            behind: VecDeque::new(),
             goal,
             since_push: 0,
             push: Push::Ordinary,
@@ -105,8 +105,8 @@ impl Portions {
     }
 
     /// Whether the head is all of the queue.
-    pub(crate) const fn head_is_last(&self) -> bool {
-        self.head_end == self.queued
+    pub(crate) fn head_is_last(&self) -> bool {
+        self.behind.is_empty()
     }
 
     /// Bytes of the packet that begins with `next`, the first byte not sent.
@@ -114,20 +114,17 @@ impl Portions {
         if next < self.head_end {
             self.head_end - next
         } else {
-            self.second.min(self.queued.saturating_sub(self.head_end))
+            self.behind.front().copied().unwrap_or(0)
         }
     }
 
     /// Everything below `next` was sent.
     fn advance(&mut self, next: u64) {
-        while self.head_end <= next && self.head_end < self.queued {
-            self.take_second();
+        while self.head_end <= next
+            && let Some(second) = self.behind.pop_front()
+        {
+            self.head_end += second;
         }
-    }
-
-    fn take_second(&mut self) {
-        self.head_end += self.second.min(self.queued - self.head_end);
-        self.second = self.goal;
     }
 
     /// Whether one packet is left and no write is under way, so that portions no longer matter.
@@ -150,12 +147,13 @@ impl Portions {
     pub(crate) fn grow_head(&mut self, next: u64, bytes: u64) {
         self.advance(next);
         let missing = bytes.saturating_sub(self.head_end - next);
-        let second = self.second.min(self.queued - self.head_end);
-        let taken = missing.min(second);
-        self.head_end += taken;
-        self.second -= taken;
-        if self.second == 0 {
-            self.second = self.goal;
+        if let Some(second) = self.behind.front_mut() {
+            let taken = missing.min(*second);
+            self.head_end += taken;
+            *second -= taken;
+            if *second == 0 {
+                self.behind.pop_front();
+            }
         }
     }
 
@@ -171,11 +169,10 @@ impl Portions {
         self.had_pass = true;
         self.has_sent = false;
         while self.queued < end {
-            if is_stuck {
-                self.queued = end;
-                break;
-            }
             self.add(next, end);
+            if is_stuck {
+                continue;
+            }
             if self.queued == end {
                 break;
             }
@@ -196,25 +193,18 @@ impl Portions {
 
     /// Adds data to the last packet up to its goal, or a packet if it is full.
     fn add(&mut self, next: u64, end: u64) {
-        let beyond = self.queued - self.head_end;
-        let last = if beyond == 0 {
-            self.head_end.saturating_sub(next)
-        } else if beyond <= self.second {
-            beyond
-        } else {
-            (beyond - self.second - 1) % self.goal + 1
-        };
+        let unsent = self.head_end.saturating_sub(next);
+        let last = self.behind.back().copied().unwrap_or(unsent);
         let is_full = last >= self.goal;
-        if beyond == 0 && is_full || beyond <= self.second && !is_full {
-            self.second = self.goal;
-        } else if beyond <= self.second {
-            self.second = beyond;
-        }
         let room = if is_full { self.goal } else { self.goal - last };
         let added = room.min(end - self.queued);
         self.queued += added;
         self.since_push += added;
-        if beyond == 0 && !is_full {
+        if is_full {
+            self.behind.push_back(added);
+        } else if let Some(last) = self.behind.back_mut() {
+            *last += added;
+        } else {
             self.head_end = self.queued;
         }
     }
@@ -285,9 +275,9 @@ mod tests {
         assert_eq!((portions.head_len(7_120), portions.queued), (2_000, 15_120));
         // 1120 of the head leave. It takes 1120 from the second, and then its last 880.
         portions.grow_head(8_240, 2_000);
-        assert_eq!((portions.head_end, portions.second), (10_240, 880));
+        assert_eq!((portions.head_end, portions.behind[0]), (10_240, 880));
         portions.grow_head(10_240 - 928, 2_000);
-        assert_eq!((portions.head_end, portions.second), (11_120, 2_000));
+        assert_eq!((portions.head_end, portions.behind[0]), (11_120, 2_000));
         assert!(!portions.head_is_last());
         // The last packet takes what is missing, and then another one follows.
         portions.write(2_000);
@@ -300,5 +290,17 @@ mod tests {
             (portions.head_end, portions.head_len(13_120)),
             (15_120, 2_000)
         );
+    }
+    /// A write to a window of 5120 makes packets of 2000. The window is 10,240 when the next write comes,
+    /// whose packets have 5000.
+    #[test]
+    fn each_packet_keeps_the_size_of_its_write() {
+        let mut portions = Portions::new(5_120, 2_000);
+        while portions.queue(5_120, 12_000, 5_120) {}
+        portions.write(5_000);
+        while portions.queue(5_120, 20_000, 10_240) {}
+        assert_eq!(portions.head_end, 7_120);
+        // The last packet of the first write, 880 bytes, takes 4120 of the second.
+        assert_eq!(portions.behind, [2_000, 2_000, 5_000, 3_880]);
     }
 }

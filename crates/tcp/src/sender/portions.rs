@@ -117,8 +117,8 @@ impl Sender {
         }
         if self.pacer.is_on() {
             self.pacer.begin(now);
-            self.board.end_packet();
         }
+        self.board.end_packet();
         if let Some(portions) = &mut self.portions {
             portions.begin_burst();
         }

@@ -23,6 +23,7 @@ impl Sender {
                 let segment = if is_retransmission && self.lies_beyond_window(last) {
                     return None;
                 } else if is_retransmission {
+                    self.pass.ask_nothing();
                     self.retransmit(now, last, true)
                 } else {
                     self.grow_packet();
@@ -72,8 +73,13 @@ impl Sender {
         })
     }
 
-    /// The lowest lost segment.
+    /// The lowest lost segment. None leaves while as many retransmissions are in flight as segments
+    /// are lost (`tcp_xmit_retransmit_queue`): after an undone timeout, that of a segment which is lost
+    /// no more counts, too.
     pub(super) fn transmit_lost(&mut self, now: Instant) -> Option<DataSegment> {
+        if self.board.retrans_out() >= self.board.lost_out() {
+            return None;
+        }
         if !self.has_cwnd_left() || !self.may_begin_burst(now) {
             return None;
         }
@@ -117,7 +123,8 @@ impl Sender {
         if room == 0 || room >= u64::from(segment.len) {
             return index;
         }
-        index - u64::from(self.board.split(index, room as u16))
+        let packet = (self.smss() as u16, self.full_burst());
+        index - u64::from(self.board.split(index, room as u16, packet))
     }
 
     /// F-RTO step 2.b: retransmits a lost segment if no new data could be sent.

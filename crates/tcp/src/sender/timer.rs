@@ -103,6 +103,7 @@ impl Sender {
         }
         // RFC6298-5b
         self.repair.force(Forced::Head);
+        self.pass.ask_nothing();
         self.timer.on_timeout(now);
     }
 
@@ -169,6 +170,7 @@ impl Sender {
             }
             self.repair.allow(Retransmit::Lost);
         }
+        self.pass.ask_nothing();
         // The next ACK checks the remaining segments; the RTO continues as before.
         self.timer.was_for(now, Timer::Reordering);
         self.rearm_rto(now);

@@ -6,7 +6,7 @@ use units::Instant;
 use super::Sender;
 use crate::burst::{Deferral, LEAST_SEGMENTS};
 use crate::device::small_queue;
-use crate::pass::Ended;
+use crate::pass::{Ended, Limit};
 use crate::rack::timestamp;
 use crate::repair::Retransmit;
 use crate::retransmission_timer::Timer;
@@ -403,12 +403,13 @@ impl Sender {
     pub(super) fn end_pass(&mut self, now: Instant) {
         let Ended {
             sent,
-            is_deferred,
+            limit,
             sets_timer,
         } = self.pass.end();
-        // Without data to send, Linux does not call `tcp_write_xmit`: the window limits nothing.
-        let is_limited = is_deferred || !self.has_cwnd_left();
-        if sent > 0 || is_limited && self.unsent() > 0 {
+        // Without data to send, and where a timer retransmits, Linux does not call `tcp_write_xmit`:
+        // the window limits nothing.
+        let is_limited = limit == Limit::Deferred || !self.has_cwnd_left();
+        if sent > 0 || is_limited && limit != Limit::Unasked && self.unsent() > 0 {
             self.validate_window(now, is_limited);
         }
         if sent > 0 && self.schedule_probe(now, false) {

@@ -65,7 +65,8 @@ fn a_retransmission_is_trimmed_to_a_window_that_shrank() {
     assert!(first.retransmission && (first.seq, first.len) == (4_000, 240));
     assert_eq!(script.sender.segments_out(), 7);
     assert_eq!(script.sender.segments_lost_out(), 7);
-    // The rest of it follows when the window opens.
+    // The rest of its packet, which ends at 6000, follows when the window opens, in full segments from
+    // the cut on.
     script.rwnd = 10_240;
     let ack = tcp::segment::AckSegment {
         ack: 4_240,
@@ -75,7 +76,7 @@ fn a_retransmission_is_trimmed_to_a_window_that_shrank() {
     let from = script.sent.len();
     script.handle(&ack);
     let second = script.sent[from].1;
-    assert!(second.retransmission && (second.seq, second.len) == (4_240, 760));
+    assert!(second.retransmission && (second.seq, second.len) == (4_240, 1_000));
     assert!(script.sender.is_consistent());
 }
 

@@ -16,7 +16,7 @@
 //! - PROBE_RTT cannot mark the transport as application-limited. Instead, samples of segments sent
 //!   while Linux would have it marked count as application-limited here.
 //! - The time of the next paced departure, which Linux reads from the socket, is modelled from the
-//!   segments sent and the pacing rate.
+//!   segments sent and the pacing rate. A late departure earns a credit per segment, not per burst.
 //! - The phase in which PROBE_BW begins is drawn from the connection's seed.
 
 mod aggregation;
@@ -394,8 +394,8 @@ impl CongestionControl for Bbr {
                 self.check_probe_rtt_done(sent.now);
             }
         }
-        let departure = self.next_departure.max(sent.now);
-        self.next_departure = departure + self.departure_rate().time_for(sent.size);
+        let time = self.departure_rate().time_for(sent.size);
+        self.next_departure = rate::next_departure(self.next_departure, sent.now, time);
     }
 
     /// `bbr_main`; it also ends the recovery of BBR.

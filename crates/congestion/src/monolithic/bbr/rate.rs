@@ -1,6 +1,6 @@
 //! BBR's arithmetic: bandwidth in segments per microsecond, scaled; gains in 1/256.
 
-use units::{Bytes, Duration, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// `BW_SCALE`: bandwidth is counted in segments per microsecond times 2^24.
 const BW_SCALE: u32 = 24;
@@ -65,6 +65,14 @@ fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1_000
 }
 
+/// `tcp_update_skb_after_send`: when the next segment leaves after one that was due at `due`, leaves at
+/// `now` and takes `time`. A late departure is credited, up to half of that time.
+pub fn next_departure(due: Instant, now: Instant, time: Duration) -> Instant {
+    let departure = due.max(now);
+    let late = departure.saturating_since(due);
+    departure + time.saturating_sub(late.min(time / 2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +113,16 @@ mod tests {
         let fast = bandwidth(8_600_000, Duration::from_secs(1));
         assert!(bytes_per_sec(fast, 739) > 30_000_000_000);
         assert!(bdp(fast, Some(Duration::from_secs(10)), 739) > 200_000_000);
+    }
+
+    #[test]
+    fn a_late_departure_is_credited_up_to_half_of_its_time() {
+        let (due, time) = (Instant::from_millis(1_000), Duration::from_millis(40));
+        let next = |now| next_departure(due, Instant::from_millis(now), time).as_millis();
+        // On time, early, 10 ms late, and late by more than the half.
+        assert_eq!(
+            [1_000, 990, 1_010, 1_100].map(next),
+            [1_040, 1_040, 1_040, 1_120]
+        );
     }
 }
