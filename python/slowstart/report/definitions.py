@@ -44,9 +44,17 @@ def _wrapped(text: str, width: int) -> list[str]:
     return [each for line in lines for each in line]
 
 
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        # Without its number, Typer leaves a closed pipe to the command.
+        raise BrokenPipeError from None
+
+
 def write_text(text: str) -> None:
     """Writes a paragraph."""
-    sys.stdout.write("\n".join(_wrapped(text, _width())) + "\n")
+    _write("\n".join(_wrapped(text, _width())) + "\n")
 
 
 def write_definitions(title: str, rows: Sequence[tuple[Words, ...]]) -> None:
@@ -60,4 +68,4 @@ def write_definitions(title: str, rows: Sequence[tuple[Words, ...]]) -> None:
             for line in _wrapped(words.text, width):
                 lines.append(f"  {head}   {_styled(line, words.style)}".rstrip())
                 head = " " * names
-    sys.stdout.write("\n".join(lines) + "\n\n")
+    _write("\n".join(lines) + "\n\n")
