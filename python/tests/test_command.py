@@ -16,7 +16,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from slowstart.commands.cli import COMMANDS, GROUPS, invoke, program
-from slowstart.report import tables
+from slowstart.report import definitions, tables
 
 LIBRARIES = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "scipy")
 HEAVY = (*LIBRARIES, "rich.table")
@@ -157,6 +157,7 @@ def test_tables_fit_the_terminal(
 ) -> None:
     monkeypatch.setattr(tables, "console", lambda: Console(width=width, highlight=False))
     monkeypatch.setattr(tables, "_is_piped", lambda: False)
+    monkeypatch.setattr(definitions, "_width", lambda: width)
     file = tmp_path / "busy.toml"
     file.write_text(
         '[path]\nrate = "20 Mbit/s"\nrtt = "50 ms"\n[[traffic]]\nkind = "web"\nload = "30 %"\n'

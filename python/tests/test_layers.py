@@ -23,6 +23,7 @@ FLOORS = (
         "figures.layout",
         "figures.stacking",
         "figures.vector",
+        "report.definitions",
         "report.kinds",
     ),
     (

@@ -6,14 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slowstart._native import algorithms, paths, refusal, stacks
+from slowstart.report.definitions import BOLD, DIM, Words, write_definitions, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rich.console import Console
-
-# Minimum width of a terminal for listing the studies as a table.
-_ROOMY = 120
 _TRACE = {
     "name": "trace:FILE",
     "summary": "a recorded link in Mahimahi's format; trace:DOWN,UP for both directions, "
@@ -156,24 +153,21 @@ CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
 
 def show(found: Mapping[str, Sequence[Mapping[str, Any]]], *, short: bool = False) -> None:
     """Prints catalogues to standard output; ``short`` leaves out the options of algorithms."""
-    from slowstart.report.tables import console
-
-    out = console()
     for topic, entries in found.items():
         if not entries:
-            out.print(f"This version has no {topic}.")
+            write_text(f"This version has no {topic}.")
         elif topic == "algorithms":
-            _show_algorithms(out, entries, short=short)
+            _show_algorithms(entries, short=short)
         elif topic == "scenarios":
-            _show_scenarios(out, entries)
+            _show_scenarios(entries)
         elif topic == "networks":
-            _show_networks(out, entries)
+            _show_networks(entries)
         elif topic == "studies":
-            _show_studies(out, entries)
+            _show_studies(entries)
         elif topic == "stacks":
-            _show_stacks(out, entries)
+            _show_stacks(entries)
         else:
-            _show_entries(out, topic, entries)
+            _show_entries(topic, entries)
 
 
 # By topic: the facts of an entry, and what to do with one.
@@ -186,135 +180,84 @@ _ENTRIES = {
 }
 
 
-def _show_entries(out: Console, topic: str, entries: Sequence[Mapping[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
+def _show_entries(topic: str, entries: Sequence[Mapping[str, Any]]) -> None:
     facts, remark = _ENTRIES[topic]
-    table = Table(title=topic, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
+    rows = [
+        (Words(each["name"], BOLD), Words(each["summary"]), Words(facts.format_map(each), DIM))
+        for each in entries
+    ]
+    write_definitions(topic, rows)
+    write_text(remark)
+
+
+def _show_stacks(entries: Sequence[Mapping[str, Any]]) -> None:
     for entry in entries:
-        words = (f"\n{facts.format_map(entry)}", "dim")
-        table.add_row(entry["name"], Text.assemble(entry["summary"], words))
-    out.print(table)
-    out.print(remark)
-
-
-def _show_stacks(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    for entry in entries:
-        title = f"{entry['name']} {entry['version']}"
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
-        table.add_column(no_wrap=True)
-        table.add_column()
-        for name, summary in entry["own"].items():
-            table.add_row(Text(name, "bold"), summary)
-        table.add_row(Text("runs", "bold"), ", ".join(entry["runs"]))
+        rows = [(Words(name, BOLD), Words(summary)) for name, summary in entry["own"].items()]
+        rows.append((Words("runs", BOLD), Words(", ".join(entry["runs"]))))
         for name, sentence in entry["refused"].items():
-            table.add_row(Text(name, "dim"), Text(f"refused: {sentence}", "dim"))
-        out.print(table)
-    out.print(
+            rows.append((Words(name, DIM), Words(f"refused: {sentence}", DIM)))
+        write_definitions(f"{entry['name']} {entry['version']}", rows)
+    write_text(
         "Compare with: slowstart compare PATH -a cubic+search -a own --stack NAME [--stack "
-        "simulated --pacing]. docs/guides/quic-stacks.md explains the runs.",
-        markup=False,
+        "simulated --pacing]. docs/guides/quic-stacks.md explains the runs."
     )
 
 
-def _show_networks(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="networks", title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
+def _show_networks(entries: Sequence[Mapping[str, Any]]) -> None:
+    rows = []
     for entry in entries:
         facts = ", ".join(each for each in (entry["example"], entry["page"]) if each)
-        table.add_row(entry["name"], Text.assemble(entry["summary"], (f"\n{facts}", "dim")))
-    out.print(table)
-    words = 'A scenario file has one as [network] kind = "NAME"; slowstart path FILE draws it.'
-    out.print(words, markup=False)
+        rows.append((Words(entry["name"], BOLD), Words(entry["summary"]), Words(facts, DIM)))
+    write_definitions("networks", rows)
+    write_text('A scenario file has one as [network] kind = "NAME"; slowstart path FILE draws it.')
 
 
-def _show_scenarios(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+def _show_scenarios(entries: Sequence[Mapping[str, Any]]) -> None:
     """Prints one line for each family, with the summary of its first scenario."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="scenarios", title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column(style="bold", overflow="fold")
-    table.add_column()
     firsts = {entry["family"]: entry for entry in reversed(entries)}
-    for family, first in reversed(firsts.items()):
-        table.add_row(Text(family), Text(f"{first['name']}: {first['summary']}"))
-    out.print(table)
-    out.print(
+    rows = [
+        (Words(family, BOLD), Words(f"{first['name']}: {first['summary']}"))
+        for family, first in reversed(firsts.items())
+    ]
+    write_definitions("scenarios", rows)
+    write_text(
         "Run one with: slowstart run NAME [-a ALGORITHM]. slowstart list scenarios --json has each "
         "name and file."
     )
 
 
-def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]], *, short: bool) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
+def _show_algorithms(entries: Sequence[Mapping[str, Any]], *, short: bool) -> None:
     for kind in dict.fromkeys(entry["kind"] for entry in entries):
-        table = Table(title=kind, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
-        table.add_column(no_wrap=True)
-        table.add_column()
+        rows: list[tuple[Words, ...]] = []
         for entry in (entry for entry in entries if entry["kind"] == kind):
-            origin = (f"\n{entry['provenance']}: {entry['source']}", "dim")
-            table.add_row(Text(entry["name"], "bold"), Text.assemble(entry["summary"], origin))
+            origin = f"{entry['provenance']}: {entry['source']}"
+            name = Words(entry["name"], BOLD)
+            rows.append((name, Words(entry["summary"]), Words(origin, DIM)))
             for option in () if short else entry["options"]:
-                default = f"{option['name']}={option['default']}"
-                table.add_row(Text(f"  :{default}", "dim"), option["help"])
-        out.print(table)
-    out.print(
+                default = f"  :{option['name']}={option['default']}"
+                rows.append((Words(default, DIM), Words(option["help"])))
+        write_definitions(kind, rows)
+    write_text(
         "Write avoidance+start-up[:option=value,...], for example cubic+search:exit=drain. "
         "docs/reference/algorithms has a page for each."
     )
 
 
-def _show_studies(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
+def _show_studies(entries: Sequence[Mapping[str, Any]]) -> None:
     from slowstart.report.tables import write_plain
 
     heads = ("claims", "runs", "minutes", "on the kernel")
-    every = ("study", "document", "what it repeats", *heads)
-    if write_plain(every, map(_study_cells, entries)):
+    if write_plain(("study", "document", "what it repeats", *heads), map(_study_cells, entries)):
         return
-    if out.width < _ROOMY:
-        # Print what does not fit beside the summary below it.
-        table = Table(title="studies", title_justify="left", box=None, show_header=False)
-        table.add_column(no_wrap=True)
-        table.add_column()
-        for entry in entries:
-            cost = (
-                f"\n{entry['document']}: {entry['claims']} claims, {entry['runs']} runs; "
-                f"minutes: {_minutes(entry)}; on the kernel: {_on_the_kernel(entry)}"
-            )
-            words = Text.assemble(entry["summary"], (cost, "dim"))
-            table.add_row(Text(entry["name"], "bold"), words)
-    else:
-        table = Table(title="studies", title_justify="left", box=box.SIMPLE_HEAD)
-        for head in every:
-            right = head in heads
-            table.add_column(head, justify="right" if right else "left", no_wrap=head == "study")
-        for entry in entries:
-            name, *cells = _study_cells(entry)
-            table.add_row(Text(name, "bold"), *cells)
-    out.print(table)
-    out.print(
+    rows = []
+    for entry in entries:
+        cost = (
+            f"{entry['document']}: {entry['claims']} claims, {entry['runs']} runs; "
+            f"minutes: {_minutes(entry)}; on the kernel: {_on_the_kernel(entry)}"
+        )
+        rows.append((Words(entry["name"], BOLD), Words(entry["summary"]), Words(cost, DIM)))
+    write_definitions("studies", rows)
+    write_text(
         "Minutes are for two cores; on the kernel (--stack linux) they are real time. Run a study "
         "with: slowstart study NAME [--quick]"
     )

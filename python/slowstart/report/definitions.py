@@ -1,0 +1,71 @@
+"""Tables of two columns, a name and what it means, on standard output.
+
+``slowstart list`` writes hundreds of their rows. The library for tables of results takes a
+tenth of a second of CPU time for these.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# The codes of a terminal (ECMA-48, select graphic rendition).
+BOLD, DIM, _ITALIC = "1", "2", "3"
+# Characters of a line where standard output is no terminal.
+_WIDE = 160
+# A column of text has at least so many characters.
+_LEAST = 20
+
+
+class Words(NamedTuple):
+    """A text, and how a terminal shows it."""
+
+    text: str
+    style: str = ""
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
+
+
+def _styled(line: str, style: str) -> str:
+    is_shown = style and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{style}m{line}\x1b[0m" if is_shown else line
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines = (textwrap.wrap(each, width, break_on_hyphens=False) for each in text.splitlines())
+    return [each for line in lines for each in line]
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        # Without its number, Typer leaves a closed pipe to the command.
+        raise BrokenPipeError from None
+
+
+def write_text(text: str) -> None:
+    """Writes a paragraph."""
+    _write("\n".join(_wrapped(text, _width())) + "\n")
+
+
+def write_definitions(title: str, rows: Sequence[tuple[Words, ...]]) -> None:
+    """Writes a titled table. A row has a name, and one or several texts below each other."""
+    names = max((len(row[0].text) for row in rows), default=0)
+    width = max(_LEAST, _width() - names - 6)
+    lines = [_styled(title, _ITALIC), ""]
+    for name, *texts in rows:
+        head = _styled(name.text, name.style) + " " * (names - len(name.text))
+        for words in texts:
+            for line in _wrapped(words.text, width):
+                lines.append(f"  {head}   {_styled(line, words.style)}".rstrip())
+                head = " " * names
+    _write("\n".join(lines) + "\n\n")
