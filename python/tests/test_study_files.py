@@ -291,7 +291,7 @@ def test_an_explanation_may_require_an_order(
     evidence = f"""[claim.evidence]
 large = {{ metric = "0.5 + 0 * fct_s", expected = {{ {side} = "{other}" }} }}
 small = {{ metric = "0.3 + 0 * fct_s" }}
-absent = {{ metric = "fct_s", limit = 0.0001 }}
+absent = {{ metric = "CASE WHEN fct_s < 0 THEN fct_s END" }}
 """
     claims = CLAIMS.replace('metric = "fct_s"\nexpected', 'metric = "0.5 + 0 * fct_s"\nexpected')
     head = claims.split("explanation")[0]
