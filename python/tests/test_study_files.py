@@ -309,7 +309,9 @@ def test_an_argument_is_called_one(tmp_path: Path) -> None:
     claims = claims.replace(SENTENCE, f"{SENTENCE}\nargument = true")
     found = studies.load(write(tmp_path, claims=claims)).run(tmp_path / "out", runs=1)
     entry = found.document()["claims"][0]
-    assert entry["explanation"].endswith("(This is an argument: no number here could contradict it.)")
+    assert entry["explanation"].endswith(
+        "(This is an argument: no number here could contradict it.)"
+    )
     assert entry["holds"]
 
 

@@ -28,7 +28,7 @@ from slowstart.running import on_stack
 from slowstart.store.runs import RunStore, run_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     from slowstart._native import Result
@@ -293,7 +293,9 @@ class Store(RunStore):
         words = [f"{each.unit.job.key} {each.unit.seed} {each.unit.traced}" for each in outcomes]
         tables = {"runs": _said_of_runs(outcomes)}
         for table in _TABLES[1:]:
-            made = [(each.unit, frame) for each in outcomes if (frame := each.table(table)) is not None]
+            made = [
+                (each.unit, frame) for each in outcomes if (frame := each.table(table)) is not None
+            ]
             if made:
                 tables[table] = _labelled(made)
         self.write("\n".join(words), tables)
@@ -444,7 +446,7 @@ def _labelled(made: Sequence[tuple[_Unit, pl.DataFrame]]) -> pl.DataFrame:
     """The rows of several runs in one table. The labels of a job say which scenario a row is of."""
     rows = pl.concat([frame for _, frame in made], how="diagonal_relaxed")
     counts = [frame.height for _, frame in made]
-    places = np.repeat(np.arange(len(made)), counts)
+    places = np.repeat(np.arange(len(made)), counts).tolist()
     return _placed(rows.drop("scenario", strict=False), [made[place][0] for place in places])
 
 

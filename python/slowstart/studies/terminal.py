@@ -250,7 +250,7 @@ _EXPLANATIONS = (
     ("arguments", "with an explanation that no run can contradict"),
     ("refuted", "with an explanation that these runs contradict"),
 )
-"""Independent claims that differ, by what their explanation is worth: a key of totals, and words."""
+"""Independent claims that differ, by what their explanation is worth: key of totals, words."""
 
 
 def show_totals(found: Sequence[Mapping[str, Any]]) -> None:

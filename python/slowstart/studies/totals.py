@@ -22,8 +22,8 @@ def gather(folder: Path) -> list[dict[str, Any]]:
     """An entry for each built-in study that has results in ``folder``/study-NAME.
 
     Of the independent claims that differ, ``without_experiment`` are those whose explanation rests
-    on no experiment of the study, ``arguments`` those whose explanation rests on runs that could not
-    contradict it, and ``refuted`` those whose explanation these runs contradict.
+    on no experiment of the study, ``arguments`` those whose explanation no run can contradict, and
+    ``refuted`` those whose explanation these runs contradict.
 
     Raises:
         InputError: No study has results there, or one of the documents cannot be read.
