@@ -201,6 +201,16 @@ REFUSED = {
                                   12, "did you mean one?"),
     "evidence of no runs": ("claims.toml", 'buffer = "large" } }\nshare',
                             'buffer = "larger" } }\nshare', 12, "did you mean large?"),
+    "evidence above nothing": ("claims.toml", "high = 0.5", 'above = "larg"', 13,
+                               "did you mean large?"),
+    "evidence above itself": ("claims.toml", "high = 0.5", 'above = "share"', 13,
+                              "no other evidence share"),
+    "evidence above and nothing known": ("claims.toml", "high = 0.5", 'above = "large", hig = 1',
+                                         13, "high?"),
+    "an argument that can fail": ("claims.toml", SENTENCE, f"{SENTENCE}\nargument = true", 11,
+                                  "no argument"),
+    "an argument without a sentence": ("claims.toml", CLAIMS[CLAIMS.index("explanation"):],
+                                       "argument = true", 10, "needs an explanation"),
     "evidence of no column": ("claims.toml", '"fct_s < 0"', '"fct < 0"', 13, "fct_s"),
     "a figure beside no claim": ("study.toml", 'label = "s"', 'label = "s"\nclaims = ["x*"]', 26,
                                  "no claim is called x*"),
@@ -264,6 +274,45 @@ def test_an_explanation_that_does_not_hold_is_reported(command: Command, tmp_pat
     )
     assert not first["holds"]
     assert second["explanation"] == first["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("side", "other", "said"),
+    [
+        ("above", "small", None),
+        ("below", "small", "it requires less than 0.3, and 0.5 was measured"),
+        ("above", "claim", "it requires more than 0.5, and 0.5 was measured"),
+        ("below", "absent", None),
+    ],
+)
+def test_an_explanation_may_require_an_order(
+    tmp_path: Path, side: str, other: str, said: str | None
+) -> None:
+    evidence = f"""[claim.evidence]
+large = {{ metric = "0.5 + 0 * fct_s", expected = {{ {side} = "{other}" }} }}
+small = {{ metric = "0.3 + 0 * fct_s" }}
+absent = {{ metric = "CASE WHEN fct_s < 0 THEN fct_s END" }}
+"""
+    claims = CLAIMS.replace('metric = "fct_s"\nexpected', 'metric = "0.5 + 0 * fct_s"\nexpected')
+    head = claims.split("explanation")[0]
+    text = f'{head}explanation = "{{large:.1f}}, {{small}}, {{absent}}"\n{evidence}'
+    found = studies.load(write(tmp_path, claims=text)).run(tmp_path / "out", runs=1)
+    entry = found.document()["claims"][0]
+    assert entry["holds"] is (said is None)
+    assert (said or "0.5, 0.3, (no run has a value)") in entry["explanation"]
+    required = {name: each["required"] for name, each in entry["evidence"].items()}
+    assert required == {"large": True, "small": False, "absent": False}
+
+
+def test_an_argument_is_called_one(tmp_path: Path) -> None:
+    claims = CLAIMS.replace(", expected = { high = 0.5 }", "")
+    claims = claims.replace(SENTENCE, f"{SENTENCE}\nargument = true")
+    found = studies.load(write(tmp_path, claims=claims)).run(tmp_path / "out", runs=1)
+    entry = found.document()["claims"][0]
+    assert entry["explanation"].endswith(
+        "(This is an argument: no number here could contradict it.)"
+    )
+    assert entry["holds"]
 
 
 def test_evidence_is_measured_like_a_claim(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from slowstart.studies.claims import INDEPENDENT, WORDS
 if TYPE_CHECKING:
     from conftest import Command
 
+WRONG: dict[str, object] = {"half": {"value": 3, "required": True}}
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "study-totals.md"
 
 
@@ -41,22 +42,24 @@ def claim(
 
 def test_the_totals_of_all_studies(command: Command, tmp_path: Path) -> None:
     claims = [
-        claim("shown", "differs", INDEPENDENT, {"half": {"value": 1}}),
+        claim("shown", "differs", INDEPENDENT, {"half": {"value": 1, "required": True}}),
+        claim("illustrated", "differs", INDEPENDENT, {"half": {"value": 1, "required": False}}),
         claim("argued", "differs", INDEPENDENT, {}),
         claim("again", "differs", "duplicate", {}),
         claim("fits", "agrees", INDEPENDENT, {}),
-        claim("wrong", "differs", INDEPENDENT, {"half": {"value": 3}}, holds=False),
-        claim("again-wrong", "differs", "duplicate", {"half": {"value": 3}}, holds=False),
+        claim("wrong", "differs", INDEPENDENT, WRONG, holds=False),
+        claim("again-wrong", "differs", "duplicate", WRONG, holds=False),
     ]
     write(tmp_path, "suss-testbed", [1, 2, 0, 0, 0], claims)
     write(tmp_path, "hsdpa-live", [5, 0, 3, 1, 4], [])
     done = command("study", "totals", "-o", str(tmp_path))
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert [row[0] for row in rows] == ["study", "hsdpa-live", "suss-testbed", "all"]
-    assert rows[2] == ["suss-testbed", "quick", "3", "1", "2", "0", "0", "0", "1", "1"]
-    assert rows[3][2:] == ["16", "6", "2", "3", "1", "4", "1", "1"]
+    assert rows[2] == ["suss-testbed", "quick", "3", "1", "2", "0", "0", "0", "1", "1", "1"]
+    assert rows[3][2:] == ["16", "6", "2", "3", "1", "4", "1", "1", "1"]
     entries = json.loads(command("study", "totals", "-o", str(tmp_path), "--json").stdout)
     assert entries["studies"][1]["without_experiment"] == ["argued"]
+    assert entries["studies"][1]["arguments"] == ["illustrated"]
     assert entries["studies"][1]["refuted"] == ["wrong"]
 
 
@@ -79,6 +82,18 @@ def test_every_explanation_rests_on_a_run() -> None:
         if each.standing == INDEPENDENT and each.explanation.words and not each.explanation.evidence
     ]
     assert argued == []
+
+
+def test_a_run_can_contradict_every_explanation_that_is_no_argument() -> None:
+    open_ended = [
+        f"{name}/{each.name}"
+        for name in names()
+        for each in studies.load(name).claims
+        if each.explanation.words
+        and not each.explanation.is_argument
+        and not any(one.is_required for one in each.explanation.evidence.values())
+    ]
+    assert open_ended == []
 
 
 def test_the_page_of_totals_has_every_study_and_its_numbers() -> None:

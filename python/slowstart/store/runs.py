@@ -194,7 +194,8 @@ class RunStore:
             if file.exists():
                 frame = pl.scan_parquet(file).with_columns(batch=pl.lit(batch.name))
                 if chosen is not None:
-                    frame = frame.join(chosen.lazy(), on=["key", "seed", "batch"], how="semi")
+                    on = ["key", "seed", "batch"]
+                    frame = frame.join(chosen.lazy(), on=on, how="semi", maintain_order="left")
                 frames.append(frame.collect())
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 

@@ -56,8 +56,8 @@ STANDINGS = {
 _NO_RANGE = "the claim has no expected range"
 _KEYS = (
     *measures.KEYS, "id", "where", "words", "unit", "expected", "published", "reason", "decide",
-    "cannot_test", "explanation", "explanation_of", "evidence", "standing", "standing_reason",
-    "number",
+    "cannot_test", "explanation", "explanation_of", "evidence", "argument", "standing",
+    "standing_reason", "number",
 )  # fmt: skip
 
 

@@ -340,7 +340,11 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         "explanation": explanation.text,
         "holds": explanation.holds,
         "evidence": {
-            name: {**_number(number), **_of(claim.explanation.evidence[name].measure)}
+            name: {
+                **_number(number),
+                **_of(claim.explanation.evidence[name].measure),
+                "required": claim.explanation.evidence[name].is_required,
+            }
             for name, number in explanation.numbers.items()
         },
         "measured": None

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from slowstart import vm
@@ -27,7 +28,7 @@ from slowstart.running import on_stack
 from slowstart.store.runs import RunStore, run_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     from slowstart._native import Result
@@ -64,6 +65,12 @@ class Extract:
     """Whether ``function`` reads the time series of links; without, it gets an empty table."""
 
 
+def first(conditions: pl.Series) -> int | None:
+    """The place of the first ``True``; ``None`` without one."""
+    places = conditions.arg_true()
+    return None if places.is_empty() else int(places[0])
+
+
 def time_to(name: str, count: int) -> Extract:
     """The time from a flow's SYN until the receiving application has ``count`` bytes.
 
@@ -71,8 +78,8 @@ def time_to(name: str, count: int) -> Extract:
     """
 
     def find(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> float | None:
-        reached = series.filter(pl.col("delivered_bytes") >= count)["time_s"]
-        return None if reached.is_empty() else float(reached[0]) - float(flow["start_s"])
+        place = first(series["delivered_bytes"] >= count)
+        return None if place is None else float(series["time_s"][place]) - float(flow["start_s"])
 
     return Extract(name, find, f"time to {count}", links=False)
 
@@ -284,11 +291,13 @@ class Store(RunStore):
 
     def _write(self, outcomes: Sequence[_Outcome]) -> None:
         words = [f"{each.unit.job.key} {each.unit.seed} {each.unit.traced}" for each in outcomes]
-        tables = {}
-        for table in _TABLES:
-            frames = [frame for each in outcomes for frame in each.table(table)]
-            if frames:
-                tables[table] = pl.concat(frames, how="diagonal_relaxed")
+        tables = {"runs": _said_of_runs(outcomes)}
+        for table in _TABLES[1:]:
+            made = [
+                (each.unit, frame) for each in outcomes if (frame := each.table(table)) is not None
+            ]
+            if made:
+                tables[table] = _labelled(made)
         self.write("\n".join(words), tables)
 
     # --- reading -------------------------------------------------------------------------------
@@ -416,6 +425,40 @@ def real_time_s(scenario: Scenario) -> float:
     return float(min(max(ends), limit)) + 1.0
 
 
+_RUNS = {
+    "end_s": pl.Float64,
+    "counts": pl.Boolean,
+    "reasons": pl.String,
+    "facts": pl.String,
+    "traced": pl.Boolean,
+    "wall_s": pl.Float64,
+}
+"""The columns of the table of runs, next to those of :func:`_placed`."""
+
+
+def _said_of_runs(outcomes: Sequence[_Outcome]) -> pl.DataFrame:
+    """The table of runs."""
+    rows = pl.DataFrame([each.run() for each in outcomes], schema=_RUNS)
+    return _placed(rows, [each.unit for each in outcomes])
+
+
+def _labelled(made: Sequence[tuple[_Unit, pl.DataFrame]]) -> pl.DataFrame:
+    """The rows of several runs in one table. The labels of a job say which scenario a row is of."""
+    rows = pl.concat([frame for _, frame in made], how="diagonal_relaxed")
+    counts = [frame.height for _, frame in made]
+    places = np.repeat(np.arange(len(made)), counts).tolist()
+    return _placed(rows.drop("scenario", strict=False), [made[place][0] for place in places])
+
+
+def _placed(rows: pl.DataFrame, units: Sequence[_Unit]) -> pl.DataFrame:
+    """The rows with the run that each is of."""
+    return rows.with_columns(
+        pl.Series("key", [each.job.key for each in units], dtype=pl.String),
+        pl.Series("seed", [each.seed for each in units], dtype=pl.UInt64),
+        pl.Series("stack", [each.job.stack for each in units], dtype=pl.String),
+    )
+
+
 @dataclass(frozen=True)
 class _Outcome:
     """A finished run, as rows."""
@@ -424,32 +467,17 @@ class _Outcome:
     result: Result
     wall_s: float
 
-    def table(self, name: str) -> Iterator[pl.DataFrame]:
-        if name == "runs":
-            yield self._run()
-            return
+    def table(self, name: str) -> pl.DataFrame | None:
+        """The rows of a table; ``None`` if the run has none."""
         if name == "flows":
-            frame = self._flows()
-        elif name in _ALWAYS:
-            frame = pl.DataFrame(getattr(self.result, name)())
-            if frame.is_empty() and name != "links":
-                return
-        elif not self.unit.traced:
-            return
-        else:
-            series = self.result.flow_traces if name == "flow_traces" else self.result.link_traces
-            frame = pl.DataFrame(series())
-        # The labels of its job say which scenario a row is of.
-        yield frame.drop("scenario", strict=False).with_columns(*self._place())
+            return self._flows()
+        if name not in _ALWAYS and not self.unit.traced:
+            return None
+        rows = getattr(self.result, name)()
+        return pl.DataFrame(rows) if len(rows) or name == "links" else None
 
-    def _place(self) -> tuple[pl.Expr, ...]:
-        return (
-            pl.lit(self.unit.job.key).alias("key"),
-            pl.lit(self.unit.seed, dtype=pl.UInt64).alias("seed"),
-            pl.lit(self.unit.job.stack).alias("stack"),
-        )
-
-    def _run(self) -> pl.DataFrame:
+    def run(self) -> dict[str, Any]:
+        """Its row of the table of runs, without its place."""
         (entry,) = json.loads(self.result.to_json())["runs"]
         known = {
             "run", "seed", "stack", "path", "end_s", "flows", "links", "traffic", "network",
@@ -457,24 +485,14 @@ class _Outcome:
         }  # fmt: skip
         facts = {name: value for name, value in entry.items() if name not in known}
         reasons = [reason for _, _, each in self.result.untrusted() for reason in each]
-        return pl.DataFrame(
-            {
-                "end_s": [entry["end_s"]],
-                "counts": [entry.get("counts", True)],
-                "reasons": ["; ".join(reasons) or None],
-                "facts": [json.dumps(facts, sort_keys=True) if facts else None],
-                "traced": [self.unit.traced],
-                "wall_s": [self.wall_s],
-            },
-            schema={
-                "end_s": pl.Float64,
-                "counts": pl.Boolean,
-                "reasons": pl.String,
-                "facts": pl.String,
-                "traced": pl.Boolean,
-                "wall_s": pl.Float64,
-            },
-        ).with_columns(*self._place())
+        return {
+            "end_s": entry["end_s"],
+            "counts": entry.get("counts", True),
+            "reasons": "; ".join(reasons) or None,
+            "facts": json.dumps(facts, sort_keys=True) if facts else None,
+            "traced": self.unit.traced,
+            "wall_s": self.wall_s,
+        }
 
     def _flows(self) -> pl.DataFrame:
         flows = pl.DataFrame(self.result.flows())
@@ -491,7 +509,8 @@ class _Outcome:
         link_series = pl.DataFrame(self.result.link_traces()) if reads_links else pl.DataFrame()
         columns: dict[str, list[float | None]] = {each.name: [] for each in extracts}
         for row in flows.iter_rows(named=True):
-            mine = flow_series.filter(pl.col("flow") == row["flow"])
+            alone = flows.height == 1  # then all rows are of it
+            mine = flow_series if alone else flow_series.filter(pl.col("flow") == row["flow"])
             for each in extracts:
                 columns[each.name].append(each.function(row, mine, link_series))
         made = [pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items()]

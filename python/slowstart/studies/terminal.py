@@ -245,12 +245,20 @@ def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
     sys.stdout.write(f"The sets and every point tried are in {folder}\n")
 
 
+_EXPLANATIONS = (
+    ("without_experiment", "without an experiment"),
+    ("arguments", "with an explanation that no run can contradict"),
+    ("refuted", "with an explanation that these runs contradict"),
+)
+"""Independent claims that differ, by what their explanation is worth: key of totals, words."""
+
+
 def show_totals(found: Sequence[Mapping[str, Any]]) -> None:
     """Prints the verdicts of each study by published number, and their sums."""
     words = list(found[0]["totals"])
     heads = [
         "study", "runs", "numbers", *words, "differs without an experiment",
-        "explanation contradicted",
+        "explained by an argument", "explanation contradicted",
     ]  # fmt: skip
     rows = [
         [
@@ -258,8 +266,7 @@ def show_totals(found: Sequence[Mapping[str, Any]]) -> None:
             "quick" if each["quick"] else "full",
             str(each["numbers"]),
             *(str(each["totals"][word]) for word in words),
-            str(len(each["without_experiment"])),
-            str(len(each["refuted"])),
+            *(str(len(each[key])) for key, _ in _EXPLANATIONS),
         ]
         for each in found
     ]
@@ -275,10 +282,7 @@ def show_totals(found: Sequence[Mapping[str, Any]]) -> None:
     out = console()
     out.print(table)
     for each in found:
-        for key, saying in (
-            ("without_experiment", "without an experiment"),
-            ("refuted", "with an explanation that these runs contradict"),
-        ):
+        for key, saying in _EXPLANATIONS:
             if each[key]:
                 out.print(Text(f"{each['name']} {saying}: {', '.join(each[key])}"), soft_wrap=True)
 

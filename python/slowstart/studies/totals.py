@@ -22,7 +22,8 @@ def gather(folder: Path) -> list[dict[str, Any]]:
     """An entry for each built-in study that has results in ``folder``/study-NAME.
 
     Of the independent claims that differ, ``without_experiment`` are those whose explanation rests
-    on no experiment of the study, and ``refuted`` those whose explanation these runs contradict.
+    on no experiment of the study, ``arguments`` those whose explanation no run can contradict, and
+    ``refuted`` those whose explanation these runs contradict.
 
     Raises:
         InputError: No study has results there, or one of the documents cannot be read.
@@ -56,7 +57,13 @@ def _entry(name: str, file: Path) -> dict[str, Any]:
             "totals": totals,
             "numbers": sum(totals.values()),
             "without_experiment": [each["id"] for each in differing if not each["evidence"]],
+            "arguments": [each["id"] for each in differing if _is_argument(each["evidence"])],
             "refuted": [each["id"] for each in differing if not each["holds"]],
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is not the result of a study: {error}") from error
+
+
+def _is_argument(evidence: dict[str, Any]) -> bool:
+    """Whether an explanation requires nothing of the numbers that it rests on."""
+    return bool(evidence) and not any(each.get("required") for each in evidence.values())

@@ -41,7 +41,7 @@ from .norm import (
     numbers,
     spectrum,
 )
-from .runs import GEO, kept_runs, left_at, rates
+from .runs import GEO, kept_runs, left_at, rate_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,24 +134,26 @@ def _largest_rtt(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame)
     end = left_at(flow)
     if end is None:
         return None
-    samples = series.filter(pl.col("time_s") <= end)["rtt_ms"].drop_nulls()
-    return None if samples.is_empty() else float(samples.max())  # type: ignore[arg-type]
+    largest = series["rtt_ms"].filter(series["time_s"] <= end).max()
+    return None if largest is None else float(largest)  # type: ignore[arg-type]
 
 
 def _exit_rate(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> float | None:
     end = left_at(flow)
     if end is None:
         return None
-    before = rates(series).filter(pl.col("time_s") < end)["rate"]
-    return None if before.is_empty() else float(before[-1])
+    moments, rate = rate_arrays(series)
+    before = int(np.searchsorted(moments, end))
+    return float(rate[before - 1]) if before else None
 
 
 def _rate_capacity(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> float | None:
     median = flow["capacity_median_throughput_bps"]
     if median is None:
         return None
-    reached = rates(series).filter(pl.col("rate") > median)["time_s"]
-    return None if reached.is_empty() else float(reached[0]) - float(flow["start_s"])
+    moments, rate = rate_arrays(series)
+    reached = np.flatnonzero(rate > median)
+    return float(moments[reached[0]]) - float(flow["start_s"]) if reached.size else None
 
 
 def _peak(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.findings import Findings
     from slowstart.studies.grid import Stack
+
+    Floats = NDArray[np.float64]
 
 GREY, RED, BLUE, GREEN, ORANGE = "#555555", "#c03030", "#3060b0", "#2a8a3e", "#c07010"
 MEGA = 1e6
@@ -33,10 +37,15 @@ def left_at(flow: Mapping[str, Any]) -> float | None:
     return None if end is None else float(end) + float(flow["start_s"])
 
 
-def rates(series: pl.DataFrame) -> pl.DataFrame:
-    """The bitrate of Kachooei 2024, cwnd / RTT, at each ACK."""
-    rates = series.select("time_s", "cwnd_bytes", pl.col("rtt_ms").forward_fill()).drop_nulls()
-    return rates.with_columns(rate=8e3 * pl.col("cwnd_bytes") / pl.col("rtt_ms"))
+def rate_arrays(series: pl.DataFrame) -> tuple[Floats, Floats]:
+    """The bitrate of Kachooei 2024, cwnd / RTT: the moment of each ACK, and the bitrate there."""
+    moments, window, rtt = (
+        series[name].cast(pl.Float64).to_numpy() for name in ("time_s", "cwnd_bytes", "rtt_ms")
+    )
+    # The last RTT so far; at the rows before the first one there is none.
+    last = np.maximum.accumulate(np.where(np.isnan(rtt), -1, np.arange(rtt.size)))
+    known = (last >= 0) & ~np.isnan(window)
+    return moments[known], 8e3 * window[known] / rtt[last[known]]
 
 
 def kept_runs(
