@@ -102,6 +102,22 @@ def test_time_series_are_stored_for_the_requested_runs(tmp_path: Path) -> None:
         assert len(store.flows(jobs(traces=1))) == 6
 
 
+def test_rows_keep_their_order_when_some_are_chosen(tmp_path: Path) -> None:
+    """A join without an order returns the parts of a long table as its threads finish them."""
+    count = 400_000
+    seeds = pl.Series(range(count), dtype=pl.UInt64) % 4
+    rows = pl.DataFrame({"seed": seeds, "row": range(count)}).with_columns(key=pl.lit("one"))
+    with Store(tmp_path / "store") as store:
+        store.write("one", {"flow_traces": rows})
+        batch = store.read("flow_traces")["batch"][0]
+        chosen = pl.DataFrame({"key": "one", "seed": [1, 3], "batch": batch}).cast(
+            {"seed": pl.UInt64}
+        )
+        for _ in range(6):
+            found = store.read("flow_traces", chosen)
+            assert found["row"].to_list() == [row for row in range(count) if row % 2]
+
+
 def test_an_extract_is_a_column(tmp_path: Path) -> None:
     plain = jobs(runs=1)[0]
     reach = (time_to("time_to_100kB_s", 100_000), time_to("time_to_1MB_s", 1_000_000))

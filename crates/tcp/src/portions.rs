@@ -291,6 +291,7 @@ mod tests {
             (15_120, 2_000)
         );
     }
+
     /// A write to a window of 5120 makes packets of 2000. The window is 10,240 when the next write comes,
     /// whose packets have 5000.
     #[test]
