@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use conformance::scripts::Simulated;
-use packetdrill::{Call, Info, Packet, Run, Script, Sent, Stack, parse, run};
+use packetdrill::{Action, Call, Event, Info, Packet, Run, Script, Sent, Stack, parse, run};
 use units::{Duration, Instant};
 
 const TOLERANCE: Duration = Duration::from_millis(14);
@@ -172,7 +172,7 @@ proptest::proptest! {
 #[test]
 fn a_stream_is_the_same_each_time_and_replays_as_it_was_made() {
     use conformance::scripts::stream::{PROFILES, stream};
-    use packetdrill::replay::{compare, replay, shrink, text};
+    use packetdrill::replay::{acknowledges_what_was_sent, compare, replay, shrink, text};
     let tick = Duration::from_millis(4);
     for (seed, profile) in (7..).zip(PROFILES) {
         let made = stream(profile, seed, tick).expect("a stream");
@@ -184,6 +184,19 @@ fn a_stream_is_the_same_each_time_and_replays_as_it_was_made() {
         };
         let steps = record(&made);
         assert_eq!(compare(&steps, &record(&made)), None);
+        let last = made.events.len() - 1;
+        assert!(acknowledges_what_was_sent(&made, &steps, last), "{profile}");
+        let mut early = made.clone();
+        let acks = |event: &mut Event| match &mut event.action {
+            Action::Inject(packet) if !packet.flags.syn => {
+                packet.ack = 1_000_000_000;
+                true
+            }
+            _ => false,
+        };
+        let place = early.events.iter_mut().position(acks).expect("an ACK");
+        assert!(!acknowledges_what_was_sent(&early, &steps, last));
+        assert!(acknowledges_what_was_sent(&early, &steps, place - 1));
         // As text it is a script, which this TCP passes.
         let written = text(&made, &steps);
         let script = parse("stream.pkt", &written).expect("the language");

@@ -273,6 +273,26 @@ pub fn shrink(
     shortest
 }
 
+/// Whether the packets up to event `at` acknowledge only what the stack that made `steps` had sent. Linux
+/// answers any other ACK, so a stream that lost some events would show that answer alone.
+#[must_use]
+pub fn acknowledges_what_was_sent(script: &Script, steps: &[Step], at: usize) -> bool {
+    let mut end = 0;
+    for (event, step) in script.events.iter().zip(steps).take(at + 1) {
+        if let Action::Inject(packet) = &event.action
+            && packet.flags.ack
+            && packet.ack > end
+        {
+            return false;
+        }
+        for Sent { packet, .. } in &step.sent {
+            let flag = u64::from(packet.flags.syn || packet.flags.fin);
+            end = end.max(packet.end() + flag);
+        }
+    }
+    true
+}
+
 /// The places of the events after the connection was accepted: without them, it is still one.
 fn optional(script: &Script) -> Range<usize> {
     let accepts = |event: &Event| matches!(event.action, Action::Call(Call::Accept { .. }, _));

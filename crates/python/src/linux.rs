@@ -335,7 +335,9 @@ pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -
             if shrinks {
                 let short =
                     replay::shrink(&script, at, SHRINKINGS, |shorter| match judge(shorter) {
-                        Ok(Verdict::Differs(at, ..)) => Some(at),
+                        Ok(Verdict::Differs(at, _, theirs)) => {
+                            replay::acknowledges_what_was_sent(shorter, &theirs, at).then_some(at)
+                        }
                         _ => None,
                     });
                 let steps = record_kernel(&short)?;
