@@ -50,12 +50,13 @@ impl Scoreboard {
             *bound -= u64::from(0 < *bound && *bound <= index);
         }
         if let Some(waiting) = &mut self.rack_waiting {
-            *waiting -= u64::from(*waiting < index);
+            *waiting -= u64::from(0 < *waiting && *waiting < index);
         }
         for retransmission in &mut self.retransmissions {
             retransmission.index -=
                 u64::from(0 < retransmission.index && retransmission.index < index);
-            retransmission.next -= u64::from(retransmission.next <= index);
+            retransmission.next -=
+                u64::from(0 < retransmission.next && retransmission.next <= index);
         }
         if whole.has(LOST) {
             self.mark_lost(first);
