@@ -156,7 +156,7 @@ def test_tables_fit_the_terminal(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tables, "console", lambda: Console(width=width, highlight=False))
-    monkeypatch.setattr(tables, "_is_piped", lambda: False)
+    monkeypatch.setattr(tables, "is_piped", lambda: False)
     monkeypatch.setattr(definitions, "_width", lambda: width)
     file = tmp_path / "busy.toml"
     file.write_text(
@@ -226,7 +226,8 @@ def test_list_knows_years_of_algorithms_alone(command: Command) -> None:
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     run = f"{sys.executable} -c 'from slowstart.commands.cli import main; main()'"
-    for words in ("list algorithms", "compare wired --size 2MB --json", "--help"):
+    many = "compare wired --size 2MB --json"
+    for words in ("list algorithms", "list studies", "list scenarios --json", many, "--help"):
         done = subprocess.run(
             ["bash", "-c", f"set -o pipefail; {run} {words} | head -c 1"],
             cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -21,11 +21,10 @@ impl<R: BufRead> Decoder<R> {
     pub(crate) fn new(source: R) -> Self {
         let mut frame = FrameDecoder::new();
         frame.set_max_window_size(LARGEST_WINDOW);
-        let inside = false;
         Self {
             source,
             frame,
-            inside,
+            inside: false,
         }
     }
 

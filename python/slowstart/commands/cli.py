@@ -80,7 +80,7 @@ def _options(
 
 
 def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Passes Ctrl-C on to :func:`invoke`; Typer would exit without a message."""
+    """Passes Ctrl-C and a closed pipe on to :func:`invoke`; Typer would exit without a message."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -88,6 +88,9 @@ def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*arguments, **options)
         except KeyboardInterrupt as error:
             raise typer.Abort from error
+        except BrokenPipeError:
+            # Typer knows one by its number, which this one does not have.
+            raise BrokenPipeError from None
 
     return run
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # The codes of a terminal (ECMA-48, select graphic rendition).
 BOLD, DIM, _ITALIC = "1", "2", "3"
-# Characters of a line where standard output is no terminal.
-_WIDE = 160
+# Output to a pipe or a file has lines as long as necessary.
+WIDE = 160
 # A column of text has at least so many characters.
 _LEAST = 20
 
@@ -30,12 +30,17 @@ class Words(NamedTuple):
     style: str = ""
 
 
+def is_piped() -> bool:
+    """Whether standard output is not a terminal, and needs neither line breaks nor boxes."""
+    return not sys.stdout.isatty()
+
+
 def _width() -> int:
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
+    return WIDE if is_piped() else shutil.get_terminal_size().columns
 
 
 def _styled(line: str, style: str) -> str:
-    is_shown = style and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    is_shown = style and not is_piped() and os.environ.get("TERM") != "dumb"
     return f"\x1b[{style}m{line}\x1b[0m" if is_shown else line
 
 
@@ -44,17 +49,9 @@ def _wrapped(text: str, width: int) -> list[str]:
     return [each for line in lines for each in line]
 
 
-def _write(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-    except BrokenPipeError:
-        # Without its number, Typer leaves a closed pipe to the command.
-        raise BrokenPipeError from None
-
-
 def write_text(text: str) -> None:
     """Writes a paragraph."""
-    _write("\n".join(_wrapped(text, _width())) + "\n")
+    sys.stdout.write("\n".join(_wrapped(text, _width())) + "\n")
 
 
 def write_definitions(title: str, rows: Sequence[tuple[Words, ...]]) -> None:
@@ -68,4 +65,4 @@ def write_definitions(title: str, rows: Sequence[tuple[Words, ...]]) -> None:
             for line in _wrapped(words.text, width):
                 lines.append(f"  {head}   {_styled(line, words.style)}".rstrip())
                 head = " " * names
-    _write("\n".join(lines) + "\n\n")
+    sys.stdout.write("\n".join(lines) + "\n\n")

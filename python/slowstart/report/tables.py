@@ -11,13 +11,13 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slowstart.report.definitions import WIDE, is_piped
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rich.console import Console
 
-# Output to a pipe or a file has lines as long as necessary.
-_WIDE = 160
 # Minimum width of a terminal for printing a cell's details beside its value, not below it.
 _ROOMY = 132
 # Minimum number of values for a 95 % interval of the median by order statistics.
@@ -361,12 +361,7 @@ def describe(path: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _is_piped() -> bool:
-    """Whether standard output is not a terminal, and needs neither line breaks nor boxes."""
-    return not sys.stdout.isatty()
-
-
-def console(wide: int = _WIDE) -> Console:
+def console(wide: int = WIDE) -> Console:
     """A console on standard output, with lines of ``wide`` characters unless that is a terminal."""
     from rich.console import Console
 
@@ -376,7 +371,7 @@ def console(wide: int = _WIDE) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Plain(width=wide if _is_piped() else None, highlight=False)
+    return Plain(width=wide if is_piped() else None, highlight=False)
 
 
 def write_plain(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
@@ -384,7 +379,7 @@ def write_plain(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
 
     Returns whether it did.
     """
-    if not _is_piped():
+    if not is_piped():
         return False
     for cells in (heads, *rows):
         sys.stdout.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
@@ -406,7 +401,7 @@ def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
     for name in dict.fromkeys(each["path"] for each in overview["paths"]):
         rows = measured.get(name, [])
         out.print(Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim")),
-                  soft_wrap=_is_piped())  # fmt: skip
+                  soft_wrap=is_piped())  # fmt: skip
         if rows:
             shown = columns(rows)
             heads = [COLUMNS[place].head for place in shown]
@@ -452,7 +447,7 @@ def grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], lef
 
     The first ``left`` columns are left-aligned.
     """
-    if _is_piped():
+    if is_piped():
         lines = [list(heads), *([_plain(cell) for cell in cells] for cells in rows)]
         widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
         for line in lines:

@@ -291,7 +291,7 @@ class Store(RunStore):
 
     def _write(self, outcomes: Sequence[_Outcome]) -> None:
         words = [f"{each.unit.job.key} {each.unit.seed} {each.unit.traced}" for each in outcomes]
-        tables = {"runs": _said_of_runs(outcomes)}
+        tables = {"runs": _table_of_runs(outcomes)}
         for table in _TABLES[1:]:
             made = [
                 (each.unit, frame) for each in outcomes if (frame := each.table(table)) is not None
@@ -436,7 +436,7 @@ _RUNS = {
 """The columns of the table of runs, next to those of :func:`_placed`."""
 
 
-def _said_of_runs(outcomes: Sequence[_Outcome]) -> pl.DataFrame:
+def _table_of_runs(outcomes: Sequence[_Outcome]) -> pl.DataFrame:
     """The table of runs."""
     rows = pl.DataFrame([each.run() for each in outcomes], schema=_RUNS)
     return _placed(rows, [each.unit for each in outcomes])

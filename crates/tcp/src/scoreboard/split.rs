@@ -41,22 +41,18 @@ impl Scoreboard {
         let rest = self.slot_mut(index);
         rest.seq += u64::from(len);
         rest.len -= len;
-        // A number that stands for all segments below it, or for a segment below.
-        for bound in [
-            &mut self.rack_next,
-            &mut self.rack_seen,
-            &mut self.pending_hint,
-        ] {
-            *bound -= u64::from(0 < *bound && *bound <= index);
-        }
+        // Numbers of segments below it, and those that stand for all segments below a number. Zero
+        // is before any segment, and stays.
+        let follow = |number: &mut u64, end: u64| *number -= u64::from((1..end).contains(number));
+        follow(&mut self.rack_next, index + 1);
+        follow(&mut self.rack_seen, index + 1);
+        follow(&mut self.pending_hint, index + 1);
         if let Some(waiting) = &mut self.rack_waiting {
-            *waiting -= u64::from(0 < *waiting && *waiting < index);
+            follow(waiting, index);
         }
         for retransmission in &mut self.retransmissions {
-            retransmission.index -=
-                u64::from(0 < retransmission.index && retransmission.index < index);
-            retransmission.next -=
-                u64::from(0 < retransmission.next && retransmission.next <= index);
+            follow(&mut retransmission.index, index);
+            follow(&mut retransmission.next, index + 1);
         }
         if whole.has(LOST) {
             self.mark_lost(first);
