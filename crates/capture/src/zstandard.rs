@@ -84,7 +84,7 @@ impl<R: BufRead> Read for Decoder<R> {
     }
 }
 
-/// The error of the disk behind an error of the decoder; otherwise the stream is cut or damaged.
+/// The error of the disk behind an error of the decoder; otherwise what is wrong with the stream.
 fn cause(error: FrameDecoderError) -> io::Error {
     let mut behind = error.source();
     while let Some(each) = behind {
@@ -96,5 +96,36 @@ fn cause(error: FrameDecoderError) -> io::Error {
         }
         behind = each.source();
     }
-    io::Error::other(error)
+    io::Error::other(match error {
+        FrameDecoderError::DictNotProvided { .. } => {
+            "it was compressed by zstd with a dictionary, which slowstart cannot read"
+        }
+        FrameDecoderError::WindowSizeTooBig { .. } => {
+            "it was compressed by zstd with a window above 128 MiB: compress it without --long"
+        }
+        _ => "its zstd compression is cut or damaged",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frame headers by RFC 8878, section 3.1.1.1.
+    #[test]
+    fn what_is_wrong_is_said_in_words() {
+        for (header, words) in [
+            // A dictionary with an ID of one byte; a window of 2^(10 + 18) bytes; a reserved block.
+            (&[0x01, 0, 7][..], "with a dictionary"),
+            (&[0x00, 18 << 3], "a window above 128 MiB"),
+            (&[0x00, 0, 0x07, 0, 0], "cut or damaged"),
+            (&[0x00], "cut or damaged"),
+        ] {
+            let stream = [&[0x28, 0xb5, 0x2f, 0xfd], header].concat();
+            let error = Decoder::new(&stream[..])
+                .read(&mut [0; 8])
+                .expect_err("an error");
+            assert!(error.to_string().contains(words), "{header:x?}: {error}");
+        }
+    }
 }
