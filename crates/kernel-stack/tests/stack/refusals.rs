@@ -9,7 +9,7 @@ use scenario::{Application, Flow, PathModel, Place, Scenario};
 use units::{Bytes, Duration};
 
 use crate::common;
-use crate::helpers::{flow, run, traced, wired, with};
+use crate::helpers::{flow, run_in, traced, wired, with};
 
 #[test]
 fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
@@ -138,26 +138,28 @@ fn hystart_is_on_again_after_a_run_without() {
         return;
     };
     const SWITCH: &str = "/sys/module/tcp_cubic/parameters/hystart";
-    let output = run(&Scenario::new(
-        wired(50, 40, 165),
-        vec![flow("cubic+standard", 3_000_000)],
-    ));
-    let exit = output.result.flows[0]
-        .slow_start_exit
-        .clone()
-        .expect("an exit");
-    assert_eq!(exit.reason, "loss", "{exit:?}");
-    if output.congestion == ["cubic"] {
-        // Another process may have taken its turn, but a run with HyStart waits for its end.
-        let output = run(&Scenario::new(
-            wired(50, 40, 165),
-            vec![flow("cubic", 3_000_000)],
-        ));
+    common::turns::with_turns("the exit with HyStart on again", |turn| {
+        let output = run_in(
+            turn,
+            &Scenario::new(wired(50, 40, 165), vec![flow("cubic+standard", 3_000_000)]),
+        );
         let exit = output.result.flows[0]
             .slow_start_exit
             .clone()
             .expect("an exit");
-        assert_ne!(exit.reason, "loss", "{exit:?}");
-        assert_eq!(fs::read_to_string(SWITCH).unwrap().trim(), "1");
-    }
+        assert_eq!(exit.reason, "loss", "{exit:?}");
+        if output.congestion == ["cubic"] {
+            // Another process may have taken its turn, but a run with HyStart waits for its end.
+            let output = run_in(
+                turn,
+                &Scenario::new(wired(50, 40, 165), vec![flow("cubic", 3_000_000)]),
+            );
+            let exit = output.result.flows[0]
+                .slow_start_exit
+                .clone()
+                .expect("an exit");
+            assert_ne!(exit.reason, "loss", "{exit:?}");
+            assert_eq!(fs::read_to_string(SWITCH).unwrap().trim(), "1");
+        }
+    });
 }
