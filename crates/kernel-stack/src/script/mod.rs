@@ -13,6 +13,7 @@
 //! - Each socket is non-blocking. An `accept` waits up to a second for the connection.
 
 mod fields;
+mod ticks;
 mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -26,11 +27,11 @@ use emulator::{DEVICE, Namespace, OFFLOAD_HEADER, monotonic_nanos, offloading_de
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_getres, clock_gettime};
 use packetdrill::{Call, Info, Packet, Script, Sent, SocketOption, Stack};
 use units::{Duration, Instant};
 
 use crate::{StackError, sys};
+pub use ticks::tick;
 use wire::{End, Wire};
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -45,8 +46,6 @@ const LARGEST: usize = 65_535 + OFFLOAD_HEADER;
 const SPIN: Duration = Duration::from_micros(100);
 /// The sysctl that each socket's own option replaces.
 const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
-/// Ticks of the largest group of the timer wheel that a script's timers reach.
-const GROUP: u64 = 512;
 /// How long `accept` waits.
 const PATIENCE: time::Duration = time::Duration::from_secs(1);
 
@@ -70,7 +69,7 @@ pub fn with_kernel<T: Send>(
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut stack = KernelStack {
             device,
-            start: begin(aligned),
+            start: ticks::begin(aligned),
             wire: Wire::new(
                 End {
                     address: HOST,
@@ -89,43 +88,6 @@ pub fn with_kernel<T: Send>(
         };
         Ok(work(&mut stack))
     })?
-}
-
-/// The length of the kernel's tick: that by which its coarse clock advances.
-#[must_use]
-pub fn tick() -> Duration {
-    match clock_getres(ClockId::CLOCK_MONOTONIC_COARSE) {
-        Ok(time) => Duration::from_nanos(time::Duration::from(time).as_nanos() as u64),
-        Err(_) => Duration::ZERO,
-    }
-}
-
-/// Time zero on the monotonic clock: now or, if `aligned`, the next group of ticks.
-fn begin(aligned: bool) -> u64 {
-    // Reading the number takes less than a tick, so that a second try is rare.
-    let start = (0..20)
-        .filter(|_| aligned)
-        .find_map(|_| next_group())
-        .unwrap_or(0);
-    let left = start.saturating_sub(monotonic_nanos());
-    pause(Duration::from_nanos(left));
-    start.max(monotonic_nanos())
-}
-
-/// When the kernel's tick number (`jiffies`) is next a multiple of [`GROUP`].
-fn next_group() -> Option<u64> {
-    let coarse = || {
-        let time = clock_gettime(ClockId::CLOCK_MONOTONIC_COARSE).ok()?;
-        Some(time::Duration::from(time).as_nanos() as u64)
-    };
-    let before = coarse()?;
-    let list = fs::read_to_string("/proc/timer_list").ok()?;
-    let jiffies = list
-        .lines()
-        .find_map(|line| line.strip_prefix("jiffies:"))?;
-    let jiffies: u64 = jiffies.trim().parse().ok()?;
-    let ticks = GROUP - jiffies % GROUP;
-    (before == coarse()?).then_some(before + ticks * tick().as_nanos())
 }
 
 /// Applies the script's settings to the calling thread's namespace.
