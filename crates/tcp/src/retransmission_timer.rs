@@ -40,6 +40,8 @@ pub(crate) struct RetransmissionTimer {
     retransmits: u16,
     /// What it was armed for last.
     purpose: Timer,
+    /// It has fired, and has not been armed since at any time but that one.
+    has_fired: bool,
 }
 
 impl RetransmissionTimer {
@@ -51,6 +53,7 @@ impl RetransmissionTimer {
             backoff: 0,
             retransmits: 0,
             purpose: Timer::Retransmission,
+            has_fired: false,
         }
     }
 
@@ -79,8 +82,21 @@ impl RetransmissionTimer {
     /// Arms the timer for `delay` after `start` or, if that has passed, after `now`.
     #[inline]
     pub(crate) fn arm(&mut self, now: Instant, start: Instant, delay: Duration, timer: Timer) {
-        self.expires_at = self.tick.expiry_from(now, start, delay);
+        self.expires_at = if self.tick.is_exact() {
+            start.max(now) + delay
+        } else {
+            self.on_wheel(now, start, delay)
+        };
         self.purpose = timer;
+    }
+
+    /// As [`Tick::expiry_from`]. A timer fires at the beginning of a tick, so what arms it at that very
+    /// moment is its callback. (Out of line, so that exact timers do not pay for it.)
+    #[cold]
+    #[inline(never)]
+    fn on_wheel(&mut self, now: Instant, start: Instant, delay: Duration) -> Instant {
+        self.has_fired &= self.tick.begins(now);
+        self.tick.expiry_from(now, start, delay, self.has_fired)
     }
 
     /// Another use of the timer has just ended, so that [`Self::rto_from`] counts from the head.
@@ -100,6 +116,7 @@ impl RetransmissionTimer {
             return None;
         }
         self.disarm();
+        self.has_fired = true;
         Some(self.purpose)
     }
 
@@ -274,5 +291,31 @@ mod tests {
         // 464 ms are 116 ticks, so the timer fires up to 8 ticks late.
         let late = timer.expires_at().unwrap().saturating_since(at(464));
         assert!(late > Duration::ZERO && late <= Duration::from_millis(36));
+    }
+
+    /// `__run_timers` advances the wheel's clock before it calls. 252 ms are 63 ticks of 4 ms, which are 62
+    /// from that clock, and are not rounded to a group: the timer fires after tick 257 + 63.
+    #[test]
+    fn in_its_own_callback_the_timer_is_armed_from_the_next_tick() {
+        let tick = Tick::with_phase(Duration::from_millis(4), Duration::ZERO);
+        let rto = Duration::from_millis(252);
+        let mut timer = RetransmissionTimer::new(tick);
+        timer.arm(
+            at(945),
+            at(945),
+            Duration::from_millis(80),
+            Timer::LossProbe,
+        );
+        let fires = timer.expires_at().unwrap();
+        assert_eq!(fires, at(1_028));
+        assert_eq!(timer.expire(fires), Some(Timer::LossProbe));
+        timer.start(fires, rto);
+        assert_eq!(timer.expires_at(), Some(at(4 * (257 + 63 + 1))));
+        // An ACK later in the same tick arms it in a group of eight ticks: after 40 * 8.
+        timer.start(fires + Duration::from_millis(1), rto);
+        assert_eq!(timer.expires_at(), Some(at(4 * 41 * 8)));
+        // So does an ACK that comes when some tick begins.
+        timer.start(at(1_032), rto);
+        assert_eq!(timer.expires_at(), Some(at(4 * 41 * 8)));
     }
 }

@@ -12,6 +12,10 @@
 //! | below 32,256 | 512 |
 //! | more | 4,096 |
 //!
+//! A timer that is armed in the callback of another one counts its delay from the next tick when it
+//! chooses the row: the wheel's clock has advanced by then (`__run_timers`). So 252 ms with 250 Hz,
+//! 63 ticks, are in groups of 8 on an ACK, and exact after a loss probe.
+//!
 //! With 250 Hz, a timer of 10 ms fires after 12 to 16 ms, one of 300 ms after 304 to 336 ms, and
 //! one of 3 s after 3.004 to 3.26 s. Where in a tick, and in a group of ticks, a connection begins
 //! is a matter of chance: the phase.
@@ -114,19 +118,31 @@ impl Tick {
         if self.is_exact() {
             return now + delay;
         }
-        self.on_wheel(now, self.ticks(delay))
+        self.on_wheel(now, self.ticks(delay), false)
     }
 
     /// The same for a timer that counts from `start` or, if that has passed, from `now`. Linux rounds
-    /// the time until `start` down.
-    #[inline]
+    /// the time until `start` down. `in_callback`: another timer fires at `now`, and arms this one.
     #[must_use]
-    pub fn expiry_from(&self, now: Instant, start: Instant, delay: Duration) -> Instant {
+    pub fn expiry_from(
+        &self,
+        now: Instant,
+        start: Instant,
+        delay: Duration,
+        in_callback: bool,
+    ) -> Instant {
         if self.is_exact() {
             return start.max(now) + delay;
         }
         let wait = start.saturating_since(now).as_nanos() / self.nanos();
-        self.on_wheel(now, self.ticks(delay).saturating_add(wait))
+        let ticks = self.ticks(delay).saturating_add(wait);
+        self.on_wheel(now, ticks, in_callback)
+    }
+
+    /// Whether a tick begins at `now`, as when a timer fires.
+    #[must_use]
+    pub const fn begins(&self, now: Instant) -> bool {
+        !self.is_exact() && (now.as_nanos() + self.phase_nanos()).is_multiple_of(self.nanos())
     }
 
     /// The number of the tick at `now` (`jiffies`).
@@ -152,10 +168,11 @@ impl Tick {
     /// after the one in which it expires. (Out of line, so that exact timers do not pay for it.)
     #[cold]
     #[inline(never)]
-    fn on_wheel(&self, now: Instant, delay: u64) -> Instant {
+    fn on_wheel(&self, now: Instant, delay: u64, in_callback: bool) -> Instant {
+        let from_clock = delay.saturating_sub(in_callback as u64);
         let mut shift = 0;
         let mut next_level = SECOND_LEVEL;
-        while delay >= next_level && shift < LAST_LEVEL * LEVEL_SHIFT {
+        while from_clock >= next_level && shift < LAST_LEVEL * LEVEL_SHIFT {
             shift += LEVEL_SHIFT;
             next_level <<= LEVEL_SHIFT;
         }
@@ -238,9 +255,10 @@ mod tests {
         let start = Instant::from_nanos(6);
         assert_eq!(Tick::NONE.expiry(now, delay), Instant::from_nanos(12));
         assert_eq!(
-            Tick::NONE.expiry_from(now, start, delay),
+            Tick::NONE.expiry_from(now, start, delay, false),
             Instant::from_nanos(13)
         );
+        assert!(!Tick::NONE.begins(now));
         assert_eq!(Tick::new(Duration::ZERO, 9), Tick::NONE);
     }
 
@@ -273,6 +291,7 @@ mod tests {
             Instant::ZERO,
             Instant::from_millis(7),
             Duration::from_millis(10),
+            false,
         );
         assert_eq!(at, Instant::from_millis(20));
     }
