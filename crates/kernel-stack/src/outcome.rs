@@ -140,7 +140,7 @@ fn flow_result(
     let passive_exit = passive.zip(watched.decision).map(|(at, decision)| {
         let cwnd_bytes = u64::from(decision.cwnd) * observer.smss();
         let exit = SlowStartExitResult::without_evidence(since(at), cwnd_bytes, plan.kind.exit);
-        with_norm(exit.in_packets_of(observer.smss()), watched)
+        Box::new(with_norm(exit.in_packets_of(observer.smss()), watched))
     });
     FlowResult {
         flow: plan.index,

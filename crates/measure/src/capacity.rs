@@ -151,16 +151,22 @@ pub struct ThroughputMedian {
     counts: Option<Box<Throughput>>,
 }
 
-/// Intervals for which there is memory from the beginning.
-const FIRST_INTERVALS: usize = 32;
+/// Entries for which there is memory from the beginning.
+const FIRST_ENTRIES: usize = 8;
+/// This bit marks an entry that stands for empty intervals. No interval carries as many bytes.
+const EMPTY: u64 = 1 << 63;
 
 /// Bytes in each interval.
 #[derive(Clone, Debug)]
 struct Throughput {
     interval: Duration,
     began: Instant,
-    bytes: Vec<u64>,
-    /// When the last interval of `bytes` begins.
+    /// An entry for each interval with bytes, and [`EMPTY`] with their number for those between
+    /// two of them: a flow that pauses takes no memory for its pauses.
+    entries: Vec<u64>,
+    /// Intervals in all. The last one has an entry of its own.
+    count: usize,
+    /// When it begins.
     last: Instant,
 }
 
@@ -175,7 +181,8 @@ impl ThroughputMedian {
             Box::new(Throughput {
                 interval: Duration::from_millis(100),
                 began: now,
-                bytes: Vec::with_capacity(FIRST_INTERVALS),
+                entries: Vec::with_capacity(FIRST_ENTRIES),
+                count: 0,
                 last: now,
             })
         });
@@ -188,7 +195,7 @@ impl ThroughputMedian {
             return;
         };
         // In the interval of the last time there is nothing to divide.
-        if let Some(last) = counts.bytes.last_mut()
+        if let Some(last) = counts.entries.last_mut()
             && counts.last <= now
             && now.saturating_since(counts.last) < counts.interval
         {
@@ -211,11 +218,11 @@ impl ThroughputMedian {
     /// complete interval.
     #[must_use]
     pub fn bits_per_second(&self) -> Option<u64> {
-        let Throughput {
-            interval, bytes, ..
-        } = self.counts.as_deref()?;
-        let complete = bytes.len().checked_sub(1).filter(|&n| n > 0)?;
-        let mut sorted = bytes[..complete].to_vec();
+        let counts = self.counts.as_deref()?;
+        let interval = counts.interval;
+        let complete = counts.count.checked_sub(1).filter(|&n| n > 0)?;
+        let mut sorted = counts.bytes();
+        sorted.truncate(complete);
         sorted.sort_unstable();
         let middle = (sorted[(complete - 1) / 2] + sorted[complete / 2]) as u128;
         Some((middle * 8 * 1_000_000_000 / (2 * u128::from(interval.as_nanos()))) as u64)
@@ -229,16 +236,54 @@ impl Throughput {
         let since = now.saturating_since(self.began);
         let mut index = (since.as_nanos() / self.interval.as_nanos()) as usize;
         while index >= ThroughputMedian::CAPACITY {
-            let pairs = self.bytes.chunks(2);
-            self.bytes = pairs.map(|pair| pair.iter().sum()).collect();
-            self.interval = self.interval * 2;
+            self.merge_pairs();
             index /= 2;
         }
-        if index >= self.bytes.len() {
-            self.bytes.resize(index + 1, 0);
+        self.add(index, bytes.get());
+        self.last = self.began + self.interval * (self.count as u64 - 1);
+    }
+
+    /// Adds bytes to the last interval, or to one behind it: time does not run backwards.
+    fn add(&mut self, index: usize, bytes: u64) {
+        if let Some(last) = self.entries.last_mut()
+            && index < self.count
+        {
+            *last += bytes;
+            return;
         }
-        self.bytes[index] += bytes.get();
-        self.last = self.began + self.interval * (self.bytes.len() as u64 - 1);
+        if index > self.count {
+            self.entries.push(EMPTY | (index - self.count) as u64);
+        }
+        self.entries.push(bytes);
+        self.count = index + 1;
+    }
+
+    /// The bytes of each interval.
+    fn bytes(&self) -> Vec<u64> {
+        let mut bytes = Vec::with_capacity(self.count);
+        for entry in &self.entries {
+            match entry & EMPTY {
+                0 => bytes.push(*entry),
+                _ => bytes.resize(bytes.len() + (entry & !EMPTY) as usize, 0),
+            }
+        }
+        bytes
+    }
+
+    /// Makes the intervals twice as long.
+    #[cold]
+    fn merge_pairs(&mut self) {
+        let bytes = self.bytes();
+        self.entries.clear();
+        self.count = 0;
+        let last = bytes.len().div_ceil(2).saturating_sub(1);
+        for (index, pair) in bytes.chunks(2).enumerate() {
+            let sum: u64 = pair.iter().sum();
+            if sum > 0 || index == last {
+                self.add(index, sum);
+            }
+        }
+        self.interval = self.interval * 2;
     }
 }
 
@@ -308,7 +353,7 @@ mod tests {
                     panic!("both have begun");
                 };
                 divided.seek(now, bytes);
-                assert_eq!(quick.bytes, divided.bytes);
+                assert_eq!(quick.entries, divided.entries);
             }
             assert_eq!(quick.bits_per_second(), divided.bits_per_second());
         }
@@ -323,7 +368,42 @@ mod tests {
             median.on_delivered(Instant::from_millis(100 * step + 50), Bytes::new(12_500));
         }
         assert_eq!(median.bits_per_second(), Some(1_000_000));
-        let bytes = median.counts.map_or(0, |counts| counts.bytes.len());
-        assert!((1..=ThroughputMedian::CAPACITY).contains(&bytes));
+        let count = median.counts.map_or(0, |counts| counts.count);
+        assert!((1..=ThroughputMedian::CAPACITY).contains(&count));
+    }
+
+    /// Beside a list with an element for each interval.
+    #[test]
+    fn pauses_take_no_memory_and_count_as_intervals() {
+        let mut generator = testing::random::Random::new(2);
+        for _ in 0..200 {
+            let mut median = ThroughputMedian::default();
+            let (mut interval, mut plain) = (100_u64, Vec::<u64>::new());
+            median.begin(Instant::ZERO);
+            let (mut now, steps) = (0, 1 + generator.below(60));
+            for _ in 0..steps {
+                now += generator.below(300) * generator.below(100);
+                let bytes = generator.below(20_000);
+                median.on_delivered(Instant::from_millis(now), Bytes::new(bytes));
+                let mut index = (now / interval) as usize;
+                while index >= ThroughputMedian::CAPACITY {
+                    let pairs = plain.chunks(2);
+                    plain = pairs.map(|pair| pair.iter().sum()).collect();
+                    interval *= 2;
+                    index /= 2;
+                }
+                plain.resize(plain.len().max(index + 1), 0);
+                plain[index] += bytes;
+            }
+            let counts = median.counts.as_deref().expect("it has begun");
+            assert_eq!(counts.bytes(), plain);
+            assert!(counts.entries.len() as u64 <= 2 * steps);
+            let mut sorted = plain[..plain.len() - 1].to_vec();
+            sorted.sort_unstable();
+            let middle = sorted.get(sorted.len().saturating_sub(1) / 2);
+            let twice = middle.map(|low| u128::from(low + sorted[sorted.len() / 2]));
+            let expected = twice.map(|sum| (sum * 8000 / (2 * u128::from(interval))) as u64);
+            assert_eq!(median.bits_per_second(), expected);
+        }
     }
 }

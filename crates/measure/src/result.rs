@@ -76,7 +76,7 @@ pub struct FlowResult {
     pub slow_start_exit: Option<SlowStartExitResult>,
     /// The exit that a passive start-up would have made; null for other start-ups, and if slow
     /// start had ended before.
-    pub passive_exit: Option<SlowStartExitResult>,
+    pub passive_exit: Option<Box<SlowStartExitResult>>,
     /// The time at which the flow reached the path's capacity.
     pub capacity: CapacityPoint,
     /// Time of the first drop of one of its packets in the network; null without a drop.

@@ -140,7 +140,7 @@ const VALUES: [fn(&FlowResult) -> Option<f64>; 10] = [
 
 /// Time and window of the passive exit, or else of the slow-start exit.
 fn exit(flow: &FlowResult) -> Option<(f64, f64)> {
-    let exit = flow.passive_exit.as_ref();
+    let exit = flow.passive_exit.as_deref();
     let exit = exit.or(flow.slow_start_exit.as_ref())?;
     Some((exit.time_s, exit.cwnd_bytes as f64))
 }

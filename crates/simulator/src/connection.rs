@@ -66,8 +66,10 @@ enum Opening {
     Sent,
     /// The other end sends the SYN. The handshake has not ended here.
     Awaited,
-    /// It has ended.
-    Accepted(Opened),
+    /// It has ended. The sender takes this with its first data.
+    Accepted(Box<Opened>),
+    /// The sender has taken it.
+    Taken,
 }
 
 /// The end of a handshake: the arguments of [`tcp::Sender::accept`].
@@ -152,7 +154,7 @@ impl Member {
     }
 
     /// Whether a SYN is to leave now that the leg before is opened. It is sent once.
-    pub const fn take_syn(&mut self) -> bool {
+    pub fn take_syn(&mut self) -> bool {
         let is_due = matches!(self.opening, Opening::AfterLegBefore);
         if is_due {
             self.opening = Opening::Sent;
@@ -166,13 +168,16 @@ impl Member {
     }
 
     /// The handshake that the other end began has ended.
-    pub const fn accept(&mut self, opened: Opened) {
-        self.opening = Opening::Accepted(opened);
+    pub fn accept(&mut self, opened: Opened) {
+        self.opening = Opening::Accepted(Box::new(opened));
     }
 
-    /// How the handshake that the other end began has ended.
-    pub const fn opened(&self) -> Option<&Opened> {
-        match &self.opening {
+    /// How the handshake that the other end began has ended. It is returned once.
+    pub fn take_opened(&mut self) -> Option<Box<Opened>> {
+        if !matches!(self.opening, Opening::Accepted(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut self.opening, Opening::Taken) {
             Opening::Accepted(opened) => Some(opened),
             _ => None,
         }
@@ -220,7 +225,8 @@ mod tests {
             retransmitted: 1,
         });
         assert!(!members[2].awaits_handshake() && members[3].awaits_handshake());
-        assert_eq!(members[2].opened().map(|it| it.retransmitted), Some(1));
+        let mut opened = || members[2].take_opened().map(|it| it.retransmitted);
+        assert_eq!([opened(), opened()], [Some(1), None]);
     }
 
     #[test]

@@ -24,6 +24,7 @@
 mod delivery;
 mod duplicates;
 mod fack;
+mod memory;
 mod rack;
 mod samples;
 mod split;
@@ -56,9 +57,6 @@ const DETACHED: u8 = 16;
 const APP_LIMITED: u8 = 32;
 /// The last of a burst, and so of a packet of Linux ([`Scoreboard::end_packet`]).
 const ENDS_PACKET: u8 = 64;
-
-/// A larger ring is not kept for the next connection.
-const MOST_KEPT: usize = 1024;
 
 /// One segment in flight: 32 bytes. (`samples.rs` holds the rest of its stamp.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -427,60 +425,6 @@ impl Scoreboard {
             segment = &slots[(index & self.mask) as usize];
         }
         None
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let capacity = (self.slots.len() * 2).max(16);
-        let before = self.mask;
-        let mask = capacity as u64 - 1;
-        self.slots.resize(capacity, Segment::default());
-        self.pending.resize(capacity.div_ceil(64), 0);
-        // Half of the segments move, from the old ring into the space behind it.
-        for index in self.base..self.next {
-            let (old, new) = (index & before, index & mask);
-            if old == new {
-                continue;
-            }
-            let segment = self.slots[old as usize];
-            self.slots[new as usize] = segment;
-            if is_pending(segment.flags) {
-                self.pending[(old >> 6) as usize] &= !(1 << (old & 63));
-                self.pending[(new >> 6) as usize] |= 1 << (new & 63);
-            }
-        }
-        if let Some(samples) = &mut self.samples {
-            samples.grow(self.base..self.next, self.mask, mask);
-        }
-        if let Some(watch) = &mut self.watch {
-            watch.grow(self.base..self.next, before, mask);
-        }
-        self.mask = mask;
-    }
-
-    /// Removes what is left in slots without a segment, for comparisons: it depends on when the ring
-    /// grew.
-    #[cfg(test)]
-    pub(crate) fn clear_free_slots(&mut self) {
-        for index in self.next..self.base + self.slots.len() as u64 {
-            *self.slot_mut(index) = Segment::default();
-        }
-    }
-
-    /// An empty scoreboard of another connection, in the memory of this one unless that is large.
-    pub(crate) fn renewed(mut self, smss: u64) -> Self {
-        if self.slots.capacity() > MOST_KEPT {
-            return Self::new(smss);
-        }
-        self.slots.clear();
-        self.pending.clear();
-        self.retransmissions.clear();
-        Self {
-            slots: self.slots,
-            pending: self.pending,
-            retransmissions: self.retransmissions,
-            ..Self::new(smss)
-        }
     }
 
     /// The segment `index` was retransmitted. A probe does not count as a retransmission in flight.

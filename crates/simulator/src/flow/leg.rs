@@ -65,16 +65,16 @@ impl FlowState<'_> {
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        if let Some(member) = &self.member
-            && let Some(opened) = member.opened()
+        if let Some(member) = &mut self.member
             && !endpoints.sender.is_established()
+            && let Some(opened) = member.take_opened()
         {
             let Opened {
                 third,
                 rtt,
                 retransmitted,
-            } = opened;
-            endpoints.sender.accept(now, third, *rtt, *retransmitted);
+            } = *opened;
+            endpoints.sender.accept(now, &third, rtt, retransmitted);
             self.asks_routers = endpoints.sender.asks_routers();
         }
     }

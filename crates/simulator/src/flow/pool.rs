@@ -15,6 +15,8 @@ pub struct Pool {
     /// The last one closed is in the cache, and opens first.
     #[expect(clippy::vec_box, reason = "they move between here and their flows")]
     pub(super) closed: Vec<Box<Endpoints>>,
+    /// No connection opens any more.
+    is_over: bool,
 }
 
 impl Pool {
@@ -36,7 +38,15 @@ impl Pool {
     }
 
     pub(super) fn close(&mut self, endpoints: Box<Endpoints>) {
-        self.closed.push(endpoints);
+        if !self.is_over {
+            self.closed.push(endpoints);
+        }
+    }
+
+    /// No connection opens any more: gives the memory up, which the results may take.
+    pub fn end(&mut self) {
+        self.is_over = true;
+        self.closed = Vec::new();
     }
 }
 

@@ -71,7 +71,7 @@ impl FlowState<'_> {
                 path: startup.and_then(StartupProbe::at_exit),
                 ..in_packets(exit_result(&exit, start))
             }),
-            passive_exit: passive.map(|exit| in_packets(exit_result(&exit, start))),
+            passive_exit: passive.map(|exit| Box::new(in_packets(exit_result(&exit, start)))),
             capacity: CapacityPoint {
                 true_s: endpoints.capacity.map(since),
                 latency_offset_s: probe.latency.at_capacity().map(since),

@@ -62,6 +62,7 @@ impl World<'_> {
     }
 
     pub(super) fn output(mut self) -> RunOutput {
+        self.flows.pool.end();
         for link in 0..self.fabric.links().len() as u32 {
             self.fabric.link(link).advance(self.now);
             self.note_dropped(link);

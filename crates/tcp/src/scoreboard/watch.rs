@@ -42,6 +42,11 @@ impl Watch {
         self.flights = flights;
     }
 
+    /// Nothing is in flight, and the ring has no slots.
+    pub(crate) fn rest(&mut self) {
+        self.flights = Vec::new();
+    }
+
     pub(crate) fn on_lost(&mut self, index: u64) {
         self.lost += 1;
         self.new_losses.push(index);

@@ -418,12 +418,21 @@ impl Sender {
         if sets_timer {
             self.set_timer(now);
         }
-        if self.board.is_empty()
-            && !self.timer.is_armed()
-            && self.unsent() > 0
-            && !self.can_send_new()
-        {
-            self.timer.arm_window_probe(now);
+        if self.board.is_empty() {
+            self.rest(now);
+        }
+    }
+
+    /// Nothing is in flight after a pass: another event may be far away.
+    #[cold]
+    fn rest(&mut self, now: Instant) {
+        if self.unsent() > 0 {
+            if !self.timer.is_armed() && !self.can_send_new() {
+                self.timer.arm_window_probe(now);
+            }
+        } else if !self.stream.is_closed() {
+            // A stream that is closed is over: the next connection takes the ring.
+            self.board.rest();
         }
     }
 }
