@@ -19,12 +19,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from build import compiled
+
 from slowstart.fidelity import compare, grid, kernels, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SOURCE = Path(__file__).with_name("flow.cc")
 # The congestion control of ns-3 that stands for each algorithm of the grid, with its options.
 CONTROLS = {
     "cubic": ["--control=ns3::TcpCubic"],
@@ -33,21 +34,6 @@ CONTROLS = {
     "bbr": ["--control=ns3::TcpBbr"],
 }
 SHOWN = ("exit_cwnd", "exit_s", "retransmitted", "mb1_s", "mb5_s", "mb20_s", "goodput_mbit")
-
-
-def compiled(prefix: Path, folder: Path) -> Path:
-    """Compiles the program against the ns-3 of ``prefix``."""
-    program = folder / "ns3-flow"
-    if program.exists() and program.stat().st_mtime > SOURCE.stat().st_mtime:
-        return program
-    libraries = prefix / "lib64"
-    version = next(libraries.glob("libns3*-core.so")).name.split("-core")[0].removeprefix("lib")
-    names = ("core", "network", "internet", "point-to-point", "traffic-control", "bridge", "stats")
-    command = ["g++", "-std=c++20", "-O1", f"-I{prefix}/include", str(SOURCE), "-o", str(program),
-               f"-L{libraries}", f"-Wl,-rpath,{libraries}", f"-Wl,-rpath-link,{libraries}",
-               *(f"-l{version}-{name}" for name in names)]  # fmt: skip
-    subprocess.run(command, check=True)  # noqa: S603
-    return program
 
 
 def measured(program: Path, case: grid.Case) -> dict[str, Any]:
@@ -96,7 +82,7 @@ def main() -> None:
     values = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     missing = [case for case in cases if case.name not in values]
     if missing:
-        program = compiled(given.ns3, given.folder)
+        program = compiled("flow", ("point-to-point",), given.ns3, given.folder)
         with ThreadPoolExecutor(given.jobs) as pool:
             found = pool.map(lambda case: measured(program, case), missing)
             for done, (case, run) in enumerate(zip(missing, found, strict=True), 1):

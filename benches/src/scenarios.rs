@@ -28,7 +28,7 @@ pub fn all() -> impl Iterator<Item = Bench> {
         .chain(by_hosts())
         .chain(many_flows())
         .chain(million())
-        .chain([adhoc()])
+        .chain([adhoc(), short_sense()])
 }
 
 /// Many hidden nodes, queues and routes. Its packets are the frames on the air, with control frames
@@ -39,6 +39,21 @@ fn adhoc() -> Bench {
         summary: "ad hoc: 40 nodes, 802.11, DSDV, 20 flows, 100 s",
         build: || {
             let parsed = Scenario::parse(ADHOC, "adhoc", Path::new(""));
+            parsed.unwrap_or_else(|error| unreachable!("{error}"))
+        },
+    }
+}
+
+/// A40 for the comparison with ns-3: its radios sense as far as they decode, and the places of the
+/// nodes and the ends of the flows are given.
+fn short_sense() -> Bench {
+    Bench {
+        name: "A40R",
+        summary: "A40 without carrier sense beyond the range",
+        build: || {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ns3");
+            let text = include_str!("../ns3/adhoc.toml");
+            let parsed = Scenario::parse(text, "adhoc", Path::new(folder));
             parsed.unwrap_or_else(|error| unreachable!("{error}"))
         },
     }

@@ -129,7 +129,7 @@ pub struct StartupProbe {
     round_end: u64,
     round_trips: u32,
     delivered_bps: Option<u64>,
-    exit: Option<(Instant, PathAtExit)>,
+    exit: Option<Box<(Instant, PathAtExit)>>,
     queue_max_packets: Option<u64>,
     /// Whether `queue_max_packets` is final.
     is_queue_known: bool,
@@ -271,13 +271,13 @@ impl StartupProbe {
             queue_bytes: queue.map(|(_, bytes)| bytes.get()),
             app_limited,
         };
-        self.exit = Some((at, path));
+        self.exit = Some(Box::new((at, path)));
     }
 
     /// Whether the longest queue is to be read, with [`Self::on_queue`].
     #[must_use]
     pub fn reads_queue(&self, now: Instant) -> bool {
-        let until = self.exit.as_ref().map(|(at, _)| *at + self.base_rtt);
+        let until = self.exit.as_deref().map(|(at, _)| *at + self.base_rtt);
         !self.is_queue_known && until.is_some_and(|until| now >= until)
     }
 
@@ -291,14 +291,14 @@ impl StartupProbe {
 
     /// The network dropped `payload` of a segment that left at `sent`.
     pub fn on_drop(&mut self, sent: Instant, payload: u64) {
-        if self.exit.as_ref().is_none_or(|(at, _)| sent <= *at) {
+        if self.exit.as_deref().is_none_or(|(at, _)| sent <= *at) {
             self.overshoot += payload;
         }
     }
 
     /// Finds out when the next ACK matters.
     pub fn plan(&mut self) {
-        let Some((at, _)) = &self.exit else {
+        let Some((at, _)) = self.exit.as_deref() else {
             return;
         };
         let marks = self.marks.iter().zip(MARKS);
@@ -330,7 +330,7 @@ impl StartupProbe {
     /// The state of the path at the exit.
     #[must_use]
     pub fn at_exit(&self) -> Option<PathAtExit> {
-        self.exit.as_ref().map(|(_, path)| path.clone())
+        self.exit.as_deref().map(|(_, path)| path.clone())
     }
 
     /// The result of a flow with `delivered` bytes in the end; `is_early` says that a test ended
@@ -338,7 +338,7 @@ impl StartupProbe {
     #[must_use]
     pub fn result(&self, delivered: u64, is_complete: bool, is_early: bool) -> StartupResult {
         let mark = |place: usize| self.marks[place].or(is_complete.then_some(delivered));
-        let app_limited = self.exit.as_ref().is_some_and(|(_, path)| path.app_limited);
+        let app_limited = self.exit.as_deref().is_some_and(|(_, path)| path.app_limited);
         StartupResult {
             delivered_1s_bytes: mark(0),
             delivered_3s_bytes: mark(1),

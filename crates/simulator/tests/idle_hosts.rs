@@ -7,17 +7,9 @@ mod common;
 
 use std::path::Path;
 
-use common::run;
+use common::{peak, run};
 use measure::RunResult;
 use scenario::Scenario;
-
-/// The most memory that this process has had, in bytes.
-fn peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("this process");
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let kb = line.and_then(|line| line.split_whitespace().nth(1));
-    1024 * kb.and_then(|kb| kb.parse::<u64>().ok()).expect("a number")
-}
 
 /// Short connections for ten seconds, one after the other, to `count` hosts in turn.
 fn connections(per_second: u32, count: u32) -> RunResult {

@@ -15,6 +15,14 @@ pub fn algorithm(name: &str) -> Algorithm {
     Algorithm::parse(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The most memory that this process has had, in bytes.
+pub fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("this process");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kb = line.and_then(|line| line.split_whitespace().nth(1));
+    1024 * kb.and_then(|kb| kb.parse::<u64>().ok()).expect("a number")
+}
+
 /// Every valid combination of avoidance and start-up, and every monolithic congestion control.
 pub fn combinations() -> Vec<String> {
     let named = |kind| {
