@@ -338,7 +338,10 @@ impl StartupProbe {
     #[must_use]
     pub fn result(&self, delivered: u64, is_complete: bool, is_early: bool) -> StartupResult {
         let mark = |place: usize| self.marks[place].or(is_complete.then_some(delivered));
-        let app_limited = self.exit.as_deref().is_some_and(|(_, path)| path.app_limited);
+        let app_limited = self
+            .exit
+            .as_deref()
+            .is_some_and(|(_, path)| path.app_limited);
         StartupResult {
             delivered_1s_bytes: mark(0),
             delivered_3s_bytes: mark(1),
