@@ -173,13 +173,16 @@ pub enum Autotuning {
     /// Linux 5.4 to 6.5, the receivers of evaluations from 2020 to 2024. Adds a cushion of 16
     /// segments. Ignores unread data and out-of-order data.
     Linux54,
-    /// Linux 6.6 to 6.15. The same, but the first segments show what memory is worth in window.
+    /// Stable kernels before 6.6 since June 2025, such as 6.1.142. The same, but the RTT estimate
+    /// falls at once.
+    Linux61,
+    /// Linux 6.6 to 6.15. The same, and the first segments show what memory is worth in window.
     Linux66,
     /// No autotuning: the buffer is `receive_buffer` from the start (`SO_RCVBUF`).
     Off,
 }
 
-words!(Autotuning: "linux-6.18" => Current, "linux-6.6" => Linux66, "linux-5.4" => Linux54, "off" => Off);
+words!(Autotuning: "linux-6.18" => Current, "linux-6.6" => Linux66, "linux-6.1" => Linux61, "linux-5.4" => Linux54, "off" => Off);
 
 impl Autotuning {
     /// The one with this word, if there is one.
@@ -191,7 +194,12 @@ impl Autotuning {
 
     /// Whether the receiver sizes its buffer as Linux before 6.16.
     pub(crate) const fn is_older(self) -> bool {
-        matches!(self, Self::Linux54 | Self::Linux66)
+        matches!(self, Self::Linux54 | Self::Linux61 | Self::Linux66)
+    }
+
+    /// Whether half of the memory always counts as payload.
+    pub(crate) const fn halves_memory(self) -> bool {
+        matches!(self, Self::Linux54 | Self::Linux61)
     }
 }
 

@@ -242,7 +242,7 @@ impl Path {
 fn path(config: SenderConfig, receiver: ReceiverConfig) -> Path {
     // 160 or 128 of 256 bytes of memory are window.
     let worth = match receiver.autotuning {
-        Autotuning::Linux54 => 1_152,
+        Autotuning::Linux54 | Autotuning::Linux61 => 1_152,
         _ => 1_440,
     };
     let mut receiver = Receiver::new(receiver);
@@ -312,7 +312,7 @@ proptest! {
         pacing in any::<bool>(),
         sack in any::<bool>(),
         buffer in prop_oneof![1_000_u64..20_000, 20_000_u64..300_000, Just(4_000_000_u64)],
-        autotuning in prop::sample::select(&[Autotuning::Current, Autotuning::Linux54, Autotuning::Linux66, Autotuning::Off][..]),
+        autotuning in prop::sample::select(&[Autotuning::Current, Autotuning::Linux54, Autotuning::Linux61, Autotuning::Linux66, Autotuning::Off][..]),
         bytes in prop_oneof![1_u64..100_000, 1_u64..1_000_000],
         closes_late in any::<bool>(),
         loss in prop_oneof![Just(0_u64), 0_u64..100],

@@ -13,7 +13,7 @@ from slowstart._native import kernel_tick_us
 if TYPE_CHECKING:
     from slowstart._native import Scenario
 
-_RECEIVERS = (((6, 6), "linux-5.4"), ((6, 16), "linux-6.6"))
+_RECEIVERS = (((6, 6), "linux-6.1"), ((6, 16), "linux-6.6"))
 """Before which release of Linux a receiver sizes its window in which older way."""
 
 

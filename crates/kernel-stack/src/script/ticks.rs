@@ -28,7 +28,7 @@ pub fn begin(aligned: bool) -> u64 {
         .filter(|_| aligned)
         .find_map(|_| {
             let list = fs::read_to_string("/proc/timer_list").ok()?;
-            next_group(&list, tick().as_nanos() as u64, monotonic_nanos())
+            next_group(&list, tick().as_nanos(), monotonic_nanos())
         })
         .unwrap_or(0);
     let left = start.saturating_sub(monotonic_nanos());

@@ -94,8 +94,9 @@ described! {
         receive_buffer: Bytes = Bytes::new(64 << 20) => Key::of(WINDOW);
         /// How the receive window grows: as in Linux 6.18; as from 6.6 to 6.15 (to twice the bytes
         /// read in a round trip and 16 segments; data that waits to be read is not deducted); as
-        /// before 6.6 (the same, with half of the memory as window, so that the first window grows
-        /// later); or not at all (`off`: `receive_buffer` from the start, as with SO_RCVBUF).
+        /// before 6.6 (`linux-6.1`: the same, with half of the memory as window, so that the first
+        /// window grows later; `linux-5.4`, as before June 2025: and with a slowly falling RTT
+        /// estimate); or not at all (`off`: `receive_buffer` from the start, as with SO_RCVBUF).
         autotuning: Autotuning = Autotuning::Current => Key::of(Kind::Words(Autotuning::WORDS));
         /// Receive window that the handshake advertises, in whole segments, at most receive_buffer.
         /// The receiver begins with twice as much memory (`tcp_rmem[1]`). The window of a SYN-ACK is not scaled; a sender that learns the window from the third segment of the

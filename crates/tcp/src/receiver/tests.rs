@@ -676,6 +676,7 @@ fn data_that_a_retransmission_puts_in_order_waits_behind_it() {
 #[test]
 fn an_older_receiver_adds_a_cushion_and_counts_waiting_data() {
     older_window(Autotuning::Linux54, 128);
+    older_window(Autotuning::Linux61, 128);
     older_window(Autotuning::Linux66, 160);
 }
 
@@ -684,7 +685,13 @@ fn older_window(autotuning: Autotuning, ratio: u64) {
     let mut window = window(autotuning);
     let worth = |target: u64| target * 256 / ratio * ratio / 256;
     assert_eq!(window.space(), 131_072 * ratio / 256);
-    for (ts_ecr, sample_ms, estimate) in [(1, 60, 60_000), (2, 52, 59_000)] {
+    // The second sample is smaller.
+    let falls = if autotuning == Autotuning::Linux54 {
+        59_000
+    } else {
+        52_000
+    };
+    for (ts_ecr, sample_ms, estimate) in [(1, 60, 60_000), (2, 52, falls)] {
         window.measure_by_timestamp(ts_ecr + sample_ms, ts_ecr, true);
         assert_eq!(window.rtt_x8() / 8, estimate);
     }
@@ -709,7 +716,12 @@ fn older_window(autotuning: Autotuning, ratio: u64) {
 #[test]
 fn the_round_trip_falls_at_once_and_rises_slowly() {
     // From the same flow, in microseconds. The growth of the buffer plays no part.
-    for autotuning in [Autotuning::Current, Autotuning::Off] {
+    for autotuning in [
+        Autotuning::Current,
+        Autotuning::Linux66,
+        Autotuning::Linux61,
+        Autotuning::Off,
+    ] {
         let mut window = window(autotuning);
         let mut ts_ecr = 1;
         for (sample_ms, estimate) in [(53, 53_000), (55, 53_250), (58, 53_843), (52, 52_000)] {
@@ -718,6 +730,27 @@ fn the_round_trip_falls_at_once_and_rises_slowly() {
             assert_eq!(window.rtt_x8() / 8, estimate);
         }
     }
+}
+
+/// The receiver of Linux 6.12.117 over 20 Mbit/s and 50 ms, by the milliseconds of its timestamps: a
+/// round trip of 51 ms ends the rise, and the estimate is 51.125 ms after the next one of 52 ms.
+#[test]
+fn a_receiver_of_6_12_follows_a_smaller_round_trip_at_once() {
+    let mut window = window(Autotuning::Linux66);
+    let samples = [50, 51, 51, 51, 53, 54, 55, 56, 51, 52];
+    let estimates = samples.iter().zip(1..).map(|(sample, ts_ecr)| {
+        window.measure_by_timestamp(ts_ecr + sample, ts_ecr, true);
+        window.rtt_x8()
+    });
+    let estimates: Vec<u64> = estimates.collect();
+    // In eighths of a microsecond: what the kernel's `rcv_rtt_est.rtt_us` was.
+    assert_eq!(
+        estimates,
+        [
+            400_000, 401_000, 401_875, 402_641, 405_311, 408_648, 412_567, 416_997, 408_000,
+            409_000
+        ]
+    );
 }
 
 #[test]

@@ -24,10 +24,14 @@
 //! ## Before 6.16
 //!
 //! [`Autotuning::Linux66`] adds a cushion of 16 segments to the target. It counts neither unread
-//! nor out-of-order data. The RTT estimate follows a smaller sample slowly. An older receiver
-//! therefore acknowledges each segment in some rounds in which a newer one delays its ACKs. It also
-//! opens earlier if segments arrive many at a time. With [`Autotuning::Linux54`], until 6.5, half of
-//! the memory always counts as payload, so the first window does not grow before a round trip ends.
+//! nor out-of-order data. An older receiver therefore acknowledges each segment in some rounds in
+//! which a newer one delays its ACKs. It also opens earlier if segments arrive many at a time. With
+//! [`Autotuning::Linux61`], until 6.5, half of the memory always counts as payload, so the first window
+//! does not grow before a round trip ends.
+//!
+//! The RTT estimate follows a smaller sample at once since 6.16, and in the stable kernels since June
+//! 2025, 6.1.142 and 6.12.34 among them (`tcp_rcv_rtt_update`). With [`Autotuning::Linux54`] it
+//! follows slowly.
 //!
 //! ## Deviations
 //!
@@ -105,7 +109,7 @@ impl ReceiveWindow {
             .get()
             .clamp(1, 0xffff << LARGEST_SHIFT);
         let initial = config.initial_window.get().clamp(1, buffer.max(65_535));
-        let is_measured = autotuning != Autotuning::Linux54;
+        let is_measured = !autotuning.halves_memory();
         // `receive_buffer` is the window of this memory with segments of 1,448 bytes.
         let most = if is_measured {
             (8 * buffer).div_ceil(5)
@@ -409,7 +413,7 @@ impl ReceiveWindow {
         }
         let sample = u64::from(elapsed) * 1_000;
         // The estimate falls at once and rises slowly (`tcp_rcv_rtt_update`).
-        let falls = !self.autotuning.is_older();
+        let falls = self.autotuning != Autotuning::Linux54;
         self.rtt_x8 = match self.rtt_x8 {
             rtt_x8 if rtt_x8 == 0 || (falls && sample * 8 < rtt_x8) => sample * 8,
             rtt_x8 => rtt_x8 - (rtt_x8 >> 3) + sample,

@@ -213,6 +213,7 @@ fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
     let autotuning = prop_oneof![
         Just(Autotuning::Current),
         Just(Autotuning::Linux54),
+        Just(Autotuning::Linux61),
         Just(Autotuning::Linux66),
         Just(Autotuning::Off),
     ];
@@ -474,6 +475,7 @@ fn the_fast_path_is_taken() {
     for autotuning in [
         Autotuning::Current,
         Autotuning::Linux54,
+        Autotuning::Linux61,
         Autotuning::Linux66,
         Autotuning::Off,
     ] {
