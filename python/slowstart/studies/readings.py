@@ -98,7 +98,8 @@ def _cells(node: Node, labels: Node) -> dict[str | None, dict[str, tuple[Scalar,
 
     if by_experiment:
         return {name: read(labels.table(name)) for name in by_experiment}
-    return {name: read(labels) for name in node.texts("experiments") or [None]}
+    named: Sequence[str | None] = node.texts("experiments") or [None]
+    return {name: read(labels) for name in named}
 
 
 def answers_of(readings: Sequence[Reading]) -> list[str]:
