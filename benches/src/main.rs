@@ -8,7 +8,8 @@
 //!
 //! `bench` runs all scenarios, `bench S2 S3` a selection, and `bench --repeat 9 S1` more processes
 //! of each. `bench flows` prints the cost of 10 to 10,000 flows, `bench hosts` that between 10 to
-//! 100,000 hosts, and `bench million` that of a million connections. `bench acks` prints the cost of an ACK for each algorithm, and `bench
+//! 100,000 hosts, `bench windows` that of 1000 to 100,000 packets in flight when slow start ends with
+//! a loss, and `bench million` that of a million connections. `bench acks` prints the cost of an ACK for each algorithm, and `bench
 //! instructions` the instructions per packet by component.
 
 #![expect(
@@ -29,7 +30,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use clock::{Quartiles, children_cpu_seconds, cpu_seconds, peak_kilobytes};
-use scenarios::{Bench, all, by_hosts, many_flows, million, usual};
+use scenarios::{Bench, all, by_hosts, many_flows, million, usual, windows};
 
 /// A process repeats its scenario for about this many CPU seconds, and at least three times.
 const SECONDS: f64 = 0.4;
@@ -39,7 +40,7 @@ const PAIRS: usize = 15;
 
 const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [SCENARIO ...]\n\
                      \x20      SCENARIO: S1 to S7, F10 to F10000, H10 to H100000, C1M, A40, A40R,\n\
-                     \x20                flows, hosts, million\n\
+                     \x20                W1000 to W100000, flows, hosts, million, windows\n\
                      \x20      bench instructions [S1 ...]\n\
                      \x20      bench acks";
 
@@ -133,6 +134,7 @@ fn named(name: &str) -> Result<Vec<Bench>, String> {
         "flows" => many_flows().into(),
         "hosts" => by_hosts().into(),
         "million" => million().into(),
+        "windows" => windows().into(),
         name => all().filter(|bench| bench.name == name).collect(),
     };
     if found.is_empty() {

@@ -8,7 +8,8 @@ use congestion::Algorithm;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service, Streams};
 use rand_core::RngCore;
 use scenario::{
-    Direction, Ends, Flow, Hosts, Node, PathModel, Place, Scenario, Traffic, TrafficKind,
+    Autotuning, Direction, Ends, Flow, Hosts, Node, PathModel, Place, Scenario, Traffic,
+    TrafficKind,
 };
 use units::{Bytes, Duration, Instant, Rate};
 use workload::Plan;
@@ -28,6 +29,7 @@ pub fn all() -> impl Iterator<Item = Bench> {
         .chain(by_hosts())
         .chain(many_flows())
         .chain(million())
+        .chain(windows())
         .chain([adhoc(), short_sense()])
 }
 
@@ -135,6 +137,38 @@ pub fn million() -> [Bench; 1] {
         summary: "10^6 HTTP/1.0 connections, 35 % of 1 Gbit/s",
         build: || http(1000, 450, 328),
     }]
+}
+
+/// Slow start into a buffer that is as large as the BDP: the last round loses thousands of the
+/// packets in flight, every second one for the most part, and SACK repairs them. Four windows of
+/// data; what differs is how many packets the scoreboard holds.
+pub fn windows() -> [Bench; 3] {
+    let bench = |name, summary, build| Bench {
+        name,
+        summary,
+        build,
+    };
+    [
+        bench("W1000", "overshoot of 1000 packets in flight", || {
+            overshoot(1000)
+        }),
+        bench("W10000", "of 10,000", || overshoot(10_000)),
+        bench("W100000", "of 100,000", || overshoot(100_000)),
+    ]
+}
+
+/// A flow that sends four times `window` packets, half of a window in flight on the path and half in
+/// its buffer, over 100 ms.
+fn overshoot(window: u64) -> Scenario {
+    let mut path = path(0, 100, window / 2);
+    // 1514 bytes a packet with the link's own header.
+    let bits = window / 2 * 1514 * 8 * 10;
+    path.forward.service = Service::Fixed(Rate::from_bits_per_sec(bits));
+    let mut flow = Flow::new(algorithm("cubic+standard"));
+    flow.size = Some(Bytes::new(4 * window * 1448));
+    flow.receive_buffer = Bytes::new(1 << 30);
+    flow.autotuning = Autotuning::Off;
+    Scenario::new(path, vec![flow])
 }
 
 /// What `bench` runs.

@@ -439,6 +439,35 @@ def test_claims_are_judged_with_each_reading(tmp_path: Path) -> None:
     assert "ten BDP" in (tmp_path / "out" / "report.html").read_text()
 
 
+def test_a_reading_names_cells_by_experiment(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    (folder / "calibration.toml").unlink()
+    experiment = STUDY.split("[[experiment]]")[1].replace('name = "one"', 'name = "two"')
+    study = f"{STUDY}[[experiment]]{experiment}"
+    by_experiment = (
+        'cells = { one = { algorithm = "cubic+standard" }, two = { algorithm = "cubic+hystart" } }'
+    )
+    text = READING.replace('experiments = ["one"]\n', "").replace(
+        'cells = { algorithm = ["cubic+standard"] }', by_experiment
+    )
+    (folder / "study.toml").write_text(study + text)
+    read = studies.load(folder)
+    has = {
+        name: [bool(cell.at(1)) for cell in each.cells] for name, each in read.experiments.items()
+    }
+    assert has == {"one": [True, False], "other": [False], "two": [False, True]}
+    wrong = [
+        (text.replace("two = {", "three = {"), "there is no cell with algorithm.* in three"),
+        (text.replace("two = { algorithm = ", "two = { buffer = "), "no cell with buffer.* in two"),
+        (text.replace("two = {", "algorithm = 1, two = {"), "labels by experiment"),
+        (text.replace("cells = {", 'experiments = ["one"]\ncells = {'), "leave out experiments"),
+    ]
+    for changed, message in wrong:
+        (folder / "study.toml").write_text(study + changed)
+        with pytest.raises(InputError, match=message):
+            studies.load(folder)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -15,7 +15,7 @@ mod slot;
 pub use error::{AlgorithmError, Problem};
 pub use parse::{Algorithm, Chosen};
 pub use requirements::Requirements;
-pub use slot::{CommonStartup, ControlSlot, Other, Waiting};
+pub use slot::{CommonStartup, ControlSlot, Hold, Other, Waiting};
 
 use name::Name;
 use units::feedback::Feedback;

@@ -45,6 +45,10 @@ pub fn run_batch(
         flows_only: !links,
         ..RunOptions::default()
     };
+    let shared = match traces {
+        true => (0..jobs.len()).map(|place| vec![place]).collect(),
+        false => shared_by(&jobs),
+    };
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
     let report = || {
@@ -56,17 +60,44 @@ pub fn run_batch(
             None => Ok(()),
         }
     };
-    let outputs = attend(py, &cancel, report, || {
-        let count = |so_far| {
-            done.fetch_max(so_far, Ordering::Relaxed);
-        };
-        simulator::run_each(&jobs, threads, &count, &|job: &Job| {
-            job.execute(&options, &cancel)
+    let made = attend(py, &cancel, report, || {
+        simulator::run_each(&shared, threads, &|_| {}, &|places: &Vec<usize>| {
+            let outputs = match places.as_slice() {
+                [place] => vec![jobs[*place].execute(&options, &cancel)?],
+                _ => simulator::run_alike(&numbered(&jobs, places.iter().copied()), &cancel)?,
+            };
+            done.fetch_add(outputs.len(), Ordering::Relaxed);
+            Ok(outputs)
         })
     })?
     .map_err(errors::run)?;
+    let mut outputs: Vec<_> = shared
+        .into_iter()
+        .flatten()
+        .zip(made.into_iter().flatten())
+        .collect();
+    outputs.sort_unstable_by_key(|(place, _)| *place);
+    let outputs = outputs.into_iter().map(|(_, output)| output).collect();
     classes::failure()?;
     Ok(Results::new(scenarios, counts, outputs))
+}
+
+/// The places of the jobs, those that are one simulation together.
+fn shared_by(jobs: &[Job]) -> Vec<Vec<usize>> {
+    let (quic, simulated): (Vec<usize>, Vec<usize>) =
+        (0..jobs.len()).partition(|&place| jobs[place].on.is_quic());
+    let groups = simulator::groups_of_alike(&numbered(jobs, simulated.iter().copied()));
+    let groups = groups.into_iter();
+    let shared = groups.map(|group| group.into_iter().map(|each| simulated[each]).collect());
+    shared
+        .chain(quic.into_iter().map(|place| vec![place]))
+        .collect()
+}
+
+/// The scenario and the run number of some jobs.
+fn numbered(jobs: &[Job], places: impl Iterator<Item = usize>) -> Vec<(&scenario::Scenario, u32)> {
+    let chosen = places.map(|place| &jobs[place]);
+    chosen.map(|job| (&*job.scenario, job.run)).collect()
 }
 
 /// The stack of each scenario.

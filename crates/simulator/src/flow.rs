@@ -18,7 +18,7 @@ pub use foreign::{CLIENT, Foreign, Leaving};
 
 use std::collections::VecDeque;
 
-use congestion::PathMemory;
+use congestion::{Algorithm, PathMemory};
 use engine::Component;
 use measure::{FlowResult, FlowTrace};
 use network::Period;
@@ -404,19 +404,36 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// Ends the flow: returns its result, and stores its path state in `memory` for later flows.
+    /// Lets congestion controls that act as its own watch it; before it starts to send.
+    pub fn watch(&mut self, algorithms: impl IntoIterator<Item = Algorithm>) {
+        if let Some(endpoints) = &mut self.endpoints {
+            endpoints.sender.watch(algorithms);
+        }
+    }
+
+    /// Ends the flow: returns its result, and stores its path state in `memory` for later flows. The
+    /// results of those that watched it, which `watching` describes, go into `watched`.
     pub fn finish(
         &mut self,
         now: Instant,
         memory: &mut PathMemory,
         arrived: Option<Arrived>,
         pool: &mut Pool,
+        watching: &[&Flow],
+        watched: &mut Vec<FlowResult>,
     ) -> Option<FlowResult> {
         let mut endpoints = self.endpoints.take()?;
         endpoints.sender.leave_memory(now, memory);
         self.trace = endpoints.trace.take();
         let arrived = arrived.unwrap_or_else(|| endpoints.arrived());
-        let result = self.result_of(&endpoints, arrived, now);
+        // None before the handshake is over.
+        let decisions = endpoints.sender.watched_decisions();
+        watched.extend(watching.iter().enumerate().map(|(place, config)| {
+            let decision = decisions.get(place).copied().flatten();
+            self.result_of(config, decision, &endpoints, arrived, now)
+        }));
+        let decision = endpoints.sender.passive_decision();
+        let result = self.result_of(self.place.config, decision, &endpoints, arrived, now);
         pool.close(endpoints);
         Some(result)
     }

@@ -15,6 +15,7 @@
 //!   too early. Completion times add that delay; `delivered_bytes` of a trace does not.
 
 mod agenda;
+mod alike;
 mod carried;
 mod channel;
 mod characterize;
@@ -42,6 +43,7 @@ use rayon::prelude::*;
 use scenario::Scenario;
 use units::Instant;
 
+pub use alike::{groups_of_alike, run_alike};
 pub use channel::{Channel, ChannelLink};
 pub use characterize::characterize;
 pub use characterize_network::characterize_network;
@@ -143,7 +145,8 @@ pub fn run(
         return Err(RunError::UnknownStack);
     }
     let legs = legs::Legs::of(scenario);
-    world::World::new(scenario, &legs, run, options).run(cancel)
+    let world = world::World::new(scenario, &legs, run, options);
+    world.run(cancel).map(|(output, _)| output)
 }
 
 /// [`run`] of a scenario in which flows may name other stacks, with what connects these. Each packet
@@ -161,7 +164,8 @@ pub fn run_with(
 ) -> Result<RunOutput, RunError> {
     let legs = legs::Legs::of(scenario);
     let world = world::World::new(scenario, &legs, run, options);
-    world.with(stacks, observe).run(cancel)
+    let world = world.with(stacks, observe);
+    world.run(cancel).map(|(output, _)| output)
 }
 
 /// More threads per core than this gain nothing.
@@ -196,12 +200,12 @@ pub fn run_all(
 ///
 /// # Errors
 /// Those of `run`; nothing is returned then.
-pub fn run_each<J: Sync>(
+pub fn run_each<J: Sync, O: Send>(
     jobs: &[J],
     threads: usize,
     progress: &(dyn Fn(usize) + Sync),
-    run: &(dyn Fn(&J) -> Result<RunOutput, RunError> + Sync),
-) -> Result<Vec<RunOutput>, RunError> {
+    run: &(dyn Fn(&J) -> Result<O, RunError> + Sync),
+) -> Result<Vec<O>, RunError> {
     let done = AtomicUsize::new(0);
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let pool = rayon::ThreadPoolBuilder::new()

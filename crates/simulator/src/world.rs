@@ -25,9 +25,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use congestion::PathMemory;
 use engine::Component;
-use measure::Vantage;
+use measure::{FlowResult, Vantage};
 use network::{Ecn, Packet, Streams};
-use scenario::Scenario;
+use scenario::{Flow, Scenario};
 use tcp::segment::AckSegment;
 use units::{Duration, Instant};
 
@@ -79,11 +79,20 @@ pub struct World<'a> {
     is_plain: bool,
     turns: Turns,
     foreign: ForeignStacks<'a>,
+    /// The flows whose start-ups watch the only flow, and their results.
+    watching: Vec<&'a Flow>,
+    watched: Vec<FlowResult>,
 }
 
 impl<'a> World<'a> {
-    /// Runs to the end.
-    pub fn run(mut self, cancel: &AtomicBool) -> Result<RunOutput, RunError> {
+    /// Lets the start-ups of other flows watch the only measured one.
+    pub fn watched_by(mut self, flows: Vec<&'a Flow>) -> Self {
+        self.watching = flows;
+        self
+    }
+
+    /// Runs to the end. The other results are those of the flows that watched.
+    pub fn run(mut self, cancel: &AtomicBool) -> Result<(RunOutput, Vec<FlowResult>), RunError> {
         let end = self.end();
         if let Some(lookahead) = self.turns.lookahead {
             self.run_in_turns(lookahead, end, cancel)?;
@@ -94,7 +103,8 @@ impl<'a> World<'a> {
                 self.now = end;
             }
         }
-        Ok(self.output())
+        let output = self.output();
+        Ok((output, self.watched))
     }
 
     /// When the run ends, whatever happens.

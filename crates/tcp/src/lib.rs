@@ -42,5 +42,5 @@ mod validation;
 
 pub use config::*;
 pub use receiver::{PlainAck, Receiver, ReceiverStats, quick_start_ack_ratio};
-pub use sender::{Control, Limit, Sender, SenderStats};
+pub use sender::{Control, Held, Limit, Sender, SenderStats};
 pub use tick::Tick;

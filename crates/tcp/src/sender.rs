@@ -40,6 +40,7 @@ mod bulk;
 mod fack;
 mod feedback;
 mod frto;
+mod held;
 mod newreno;
 mod plain;
 mod portions;
@@ -56,8 +57,7 @@ use alloc::boxed::Box;
 
 use congestion::rate_sample::RateEstimator;
 use congestion::{
-    AnyCongestionControl, BuildContext, CongestionControl, ControlSlot, Established, Needs,
-    PathMemory, Phase,
+    BuildContext, CongestionControl, ControlSlot, Established, Needs, PathMemory, Phase,
 };
 use units::{Bytes, Duration, Instant};
 
@@ -88,6 +88,7 @@ use crate::{LossDetection, SenderConfig};
 
 use fack::Suspicion;
 use frto::Frto;
+pub use held::Held;
 use newreno::PartialAcks;
 pub use report::{Limit, SenderStats};
 
@@ -179,7 +180,7 @@ impl From<Needs> for Wanted {
 }
 
 /// The congestion control of a connection: in place where it is common, else in a box.
-pub type Control = ControlSlot<Box<AnyCongestionControl>>;
+pub type Control = ControlSlot<Held>;
 
 /// A [`SenderConfig`] in range, without the algorithm, which `cc` has.
 #[derive(Clone, Copy, Debug)]
@@ -254,21 +255,13 @@ impl Sender {
     }
 
     /// A connection that is not open, in the memory of an earlier one.
-    fn with(
-        config: &SenderConfig,
-        control: Option<Box<AnyCongestionControl>>,
-        board: Scoreboard,
-    ) -> Self {
+    fn with(config: &SenderConfig, control: Option<Held>, board: Scoreboard) -> Self {
         let algorithm = &config.algorithm;
         let (tick, rto_min) = (config.tick, config.rto_min);
         let config = Settings::of(config);
         let context = config.context(Instant::ZERO, config.initial_window, None);
-        let cc = Control::new(algorithm, &context, |built| match control {
-            Some(mut memory) => {
-                *memory = built;
-                memory
-            }
-            None => Box::new(built),
+        let cc = Control::new(algorithm, &context, |built| {
+            Held::in_memory_of(control, built)
         });
         Self {
             cwnd: CongestionWindow::new(cc.window()),
@@ -456,8 +449,11 @@ impl Sender {
         } else {
             self.config.initial_window
         };
-        self.cc
-            .establish(&self.config.context(now, initial_window, rtt));
+        let context = self.config.context(now, initial_window, rtt);
+        self.cc.establish(&context);
+        if let Some(held) = self.cc.other() {
+            held.establish(&context);
+        }
         self.is_steered = self.cc.steers_sending();
         self.needs = self.cc.needs().into();
         if self.cc.watches_losses() {

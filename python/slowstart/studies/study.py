@@ -237,15 +237,15 @@ def load(
 
 
 def _check_cells(reading: Reading, experiments: Mapping[str, Experiment]) -> None:
-    """Refuses a reading that is about no cell."""
-    if not any(
-        reading.is_about(each.name, cell.labels)
-        for each in experiments.values()
-        for cell in each.cells
-    ):
-        shown = " and ".join(f"{axis} = {list(values)}" for axis, values in reading.cells.items())
-        where = ", ".join(reading.experiments) or "any experiment"
-        raise reading.node.refuse(f"there is no cell with {shown or 'a scenario'} in {where}")
+    """Refuses a reading that is about no cell of an experiment that it names."""
+    for name, axes in reading.cells.items():
+        there = experiments.values() if name is None else filter(None, [experiments.get(name)])
+        if not any(
+            reading.is_about(each.name, cell.labels) for each in there for cell in each.cells
+        ):
+            shown = " and ".join(f"{axis} = {list(values)}" for axis, values in axes.items())
+            where = name or "any experiment"
+            raise reading.node.refuse(f"there is no cell with {shown or 'a scenario'} in {where}")
 
 
 def _answer(root: Node, hooks: Callable[[str], object | None]) -> Any:

@@ -2,8 +2,10 @@
 
 use units::{Bytes, Instant};
 
-use super::{Algorithm, BuildContext};
+use super::parse::Parts;
+use super::{Algorithm, BuildContext, StartupConfig};
 use crate::CongestionControl;
+use crate::startup::search::FewBins;
 
 /// What an algorithm needs of its transport. A transport that lacks one of these cannot run the
 /// algorithm as published: it should refuse it when it is configured.
@@ -79,6 +81,25 @@ impl Requirements {
 }
 
 impl Algorithm {
+    /// Whether a connection with `other` is the same to the last packet: both have a passive start-up
+    /// that differs in nothing but what it decides, and does not carry out.
+    #[must_use]
+    pub fn acts_as(&self, other: &Self) -> bool {
+        let mut parts = self.parts;
+        let (
+            Parts::Classic { startup, .. },
+            Parts::Classic {
+                startup: others, ..
+            },
+        ) = (&mut parts, other.parts)
+        else {
+            return false;
+        };
+        let are_passive = startup.is_passive() && others.is_passive();
+        *startup = others;
+        are_passive && parts == other.parts && self.needs() == other.needs()
+    }
+
     /// What it needs of its transport: the sum over its parts.
     #[must_use]
     pub fn needs(&self) -> Requirements {
@@ -108,6 +129,13 @@ impl Algorithm {
             unpaced: needs.unpaced,
             marks: needs.marks,
         }
+    }
+}
+
+impl StartupConfig {
+    /// Whether it decides, and neither sets the window nor withholds growth.
+    fn is_passive(&self) -> bool {
+        matches!(self, Self::Search(config) if config.passive && config.few_bins != FewBins::Hold)
     }
 }
 
@@ -153,6 +181,38 @@ mod tests {
                 }
             );
         }
+    }
+
+    #[test]
+    fn passive_start_ups_act_alike_whatever_they_decide() {
+        let alike = |one: &str, other: &str| {
+            let [one, other]: [Algorithm; 2] = [one, other].map(|name| name.parse().expect(name));
+            assert_eq!(one.acts_as(&other), other.acts_as(&one));
+            one.acts_as(&other)
+        };
+        let own = "cubic+search:passive=true";
+        for option in [
+            "threshold=20",
+            "window=2",
+            "bins=40,extra_bins=60",
+            "as_published=true",
+        ] {
+            assert!(alike(own, &std::format!("{own},{option}")), "{option}");
+        }
+        for other in [
+            "cubic+search",
+            "cubic+standard",
+            "reno+search:passive=true",
+            "cubic+search:passive=true+plain",
+            "bbr",
+        ] {
+            assert!(!alike(own, other), "{other}");
+        }
+        // It reads rate samples; it withholds growth.
+        for option in ["version=4.0", "few_bins=hold"] {
+            assert!(!alike(own, &std::format!("{own},{option}")), "{option}");
+        }
+        assert!(!alike("cubic+search", "cubic+search:threshold=20"));
     }
 
     #[test]

@@ -7,9 +7,10 @@
 //!
 //! A common one is built once, when the connection is established. Until then it reports
 //! its initial state. The others are built for the handshake, in which routers may be asked, and
-//! again in the same place.
+//! again in the same place. Such a one may be watched by others, so that one transfer shows what each
+//! of several start-ups decides that act on nothing ([`Algorithm::acts_as`]).
 
-use core::ops::{Deref, DerefMut};
+use core::ops::DerefMut;
 
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
@@ -22,7 +23,7 @@ use super::{
 use crate::avoidance::{CubicLinux, Reno};
 use crate::classic::initial;
 use crate::monolithic::{rcp, xcp};
-use crate::parts::hooks::forward;
+use crate::parts::hooks::{forward, show};
 use crate::parts::{avoidance_hooks, congestion_control_hooks, startup_hooks};
 use crate::startup::{HyStart, Standard};
 use crate::{
@@ -80,18 +81,16 @@ pub struct Other<L> {
     control: L,
 }
 
-impl<L: Deref<Target = AnyCongestionControl>> Deref for Other<L> {
-    type Target = AnyCongestionControl;
-
-    fn deref(&self) -> &AnyCongestionControl {
-        &self.control
+/// Where a transport holds a congestion control that is not common.
+pub trait Hold: DerefMut<Target = AnyCongestionControl> {
+    /// Others that every hook calls, too, and whose answers have no effect.
+    fn watchers(&mut self) -> &mut [AnyCongestionControl] {
+        &mut []
     }
 }
 
-impl<L: DerefMut<Target = AnyCongestionControl>> DerefMut for Other<L> {
-    fn deref_mut(&mut self) -> &mut AnyCongestionControl {
-        &mut self.control
-    }
+impl<L: Hold> CongestionControl for Other<L> {
+    congestion_control_hooks!(show!());
 }
 
 /// A common congestion control that is still to be built.
@@ -133,7 +132,7 @@ impl CongestionControl for Waiting {
     }
 }
 
-impl<L: DerefMut<Target = AnyCongestionControl>> ControlSlot<L> {
+impl<L: Hold> ControlSlot<L> {
     /// What a connection holds before it is established. `hold` takes a congestion control that is
     /// not common.
     pub fn new(
@@ -184,6 +183,14 @@ impl<L: DerefMut<Target = AnyCongestionControl>> ControlSlot<L> {
         })
     }
 
+    /// Where a congestion control that is not common lies.
+    pub const fn other(&mut self) -> Option<&mut L> {
+        match self {
+            Self::Other(other) => Some(&mut other.control),
+            _ => None,
+        }
+    }
+
     /// The connection is over: where a congestion control that is not common lies, for the next
     /// one.
     pub fn take_other(&mut self) -> Option<L> {
@@ -198,7 +205,7 @@ impl<L: DerefMut<Target = AnyCongestionControl>> ControlSlot<L> {
     }
 }
 
-impl<L: DerefMut<Target = AnyCongestionControl>> CongestionControl for ControlSlot<L> {
+impl<L: Hold> CongestionControl for ControlSlot<L> {
     congestion_control_hooks!(forward!(Common Other Waiting));
 }
 
@@ -287,6 +294,8 @@ mod tests {
     use crate::{PARTS, PartKind};
 
     type Boxed = ControlSlot<Box<AnyCongestionControl>>;
+
+    impl Hold for Box<AnyCongestionControl> {}
 
     /// Each part within algorithms that have it.
     fn algorithms() -> Vec<Algorithm> {

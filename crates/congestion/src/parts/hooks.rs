@@ -123,4 +123,31 @@ macro_rules! delegate_one {
     };
 }
 
-pub(crate) use {call_variant, delegate, delegate_one, forward, forward_one, hooks, own_hooks};
+/// Implements every listed hook for a holder by a call of the same hook of what it holds in
+/// `control`. A hook that may change something is first called for each of `control`'s watchers.
+macro_rules! show {
+    (() $( fn $hook:ident $arguments:tt $(-> $result:ty)?; )*) => {
+        $( $crate::parts::hooks::show_one! { fn $hook $arguments $(-> $result)? } )*
+    };
+}
+
+/// One hook of [`show!`].
+macro_rules! show_one {
+    (fn $hook:ident(&self $(, $name:ident: $type:ty)* $(,)?) $(-> $result:ty)?) => {
+        #[inline]
+        fn $hook(&self $(, $name: $type)*) $(-> $result)? { self.control.$hook($($name),*) }
+    };
+    (fn $hook:ident(&mut self $(, $name:ident: $type:ty)* $(,)?) $(-> $result:ty)?) => {
+        #[inline]
+        fn $hook(&mut self $(, $name: $type)*) $(-> $result)? {
+            for watcher in self.control.watchers() {
+                watcher.$hook($($name),*);
+            }
+            self.control.$hook($($name),*)
+        }
+    };
+}
+
+pub(crate) use {
+    call_variant, delegate, delegate_one, forward, forward_one, hooks, own_hooks, show, show_one,
+};

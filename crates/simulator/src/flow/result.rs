@@ -5,13 +5,18 @@ use measure::{
     CapacityPoint, ExitClass, FlowResult, ResumptionResult, SlowStartExitResult, StartupProbe,
     classify,
 };
+use scenario::Flow;
 use units::{Duration, Instant};
 
 use super::{Arrived, Endpoints, FlowState, exit_result};
 
 impl FlowState<'_> {
+    /// The result of the flow that `config` describes: its own, or that of a start-up that watched
+    /// it. `decision` is what a passive start-up decided.
     pub(super) fn result_of(
         &self,
+        config: &Flow,
+        decision: Option<SlowStartExit>,
         endpoints: &Endpoints,
         arrived: Arrived,
         now: Instant,
@@ -26,9 +31,7 @@ impl FlowState<'_> {
         let seconds = end.saturating_since(start).as_secs_f64();
         let exit = sender.slow_start_exit();
         // After a loss has ended slow start, a passive decision has no effect.
-        let passive = sender
-            .passive_decision()
-            .filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
+        let passive = decision.filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
         let startup = endpoints.startup.as_deref();
         let exit_class = passive
             .or(exit)
@@ -42,8 +45,8 @@ impl FlowState<'_> {
         let is_early = exit_class == Some(ExitClass::Early) && exit.as_ref().is_some_and(is_test);
         FlowResult {
             flow: self.place.index,
-            name: self.place.config.name.clone(),
-            algorithm: self.place.config.algorithm.name().to_owned(),
+            name: config.name.clone(),
+            algorithm: config.algorithm.name().to_owned(),
             stack: None,
             start_s: start.as_secs_f64(),
             bytes_acked: stats.bytes_acked,

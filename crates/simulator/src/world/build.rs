@@ -58,6 +58,8 @@ impl<'a> World<'a> {
             is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
             foreign: ForeignStacks::default(),
+            watching: Vec::new(),
+            watched: Vec::new(),
         };
         world.place_added();
         if world.fabric.has_cloud() {

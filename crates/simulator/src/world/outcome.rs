@@ -53,7 +53,14 @@ impl World<'_> {
             state.note_busy(period);
         }
         let memory = self.memories.entry(state.place().acks).or_default();
-        let result = state.finish(now, memory, arrived, &mut self.flows.pool);
+        let result = state.finish(
+            now,
+            memory,
+            arrived,
+            &mut self.flows.pool,
+            &self.watching,
+            &mut self.watched,
+        );
         self.flows.results[flow as usize] = result;
         if let Some(component) = state.leave_calendar() {
             self.release(component);
@@ -61,7 +68,7 @@ impl World<'_> {
         self.unfinished -= 1;
     }
 
-    pub(super) fn output(mut self) -> RunOutput {
+    pub(super) fn output(&mut self) -> RunOutput {
         self.flows.pool.end();
         for link in 0..self.fabric.links().len() as u32 {
             self.fabric.link(link).advance(self.now);

@@ -26,6 +26,7 @@ impl World<'_> {
             let memory = self.memories.entry(state.place().acks).or_default();
             let (traced, is_plain) = (self.recorder.is_traced(), self.is_plain);
             state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
+            state.watch(self.watching.iter().map(|flow| *flow.algorithm));
             self.recorder.await_capacity(flow);
             self.measure_startup(flow);
             if let Some((course, ways)) = self.starts.take_course(flow) {
