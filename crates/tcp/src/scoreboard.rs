@@ -24,6 +24,7 @@
 mod delivery;
 mod duplicates;
 mod fack;
+mod join;
 mod memory;
 mod rack;
 mod samples;

@@ -333,7 +333,9 @@ impl ReceiveWindow {
     #[inline(never)]
     const fn in_segments(&self, free: u32, full: u32, most: u32) -> u32 {
         let window = self.advertised;
-        if window + full <= free || window > free {
+        if full == 0 {
+            0
+        } else if window + full <= free || window > free {
             free - free % full
         } else if full == most && free > window + most / 2 {
             free

@@ -127,6 +127,26 @@ impl Sender {
         index - u64::from(self.board.split(index, room as u16, packet))
     }
 
+    /// Joins to a short segment those after it that fit into one of full size and into the peer's window
+    /// (Linux `tcp_retrans_try_collapse`). Returns the number of the whole.
+    #[cold]
+    #[inline(never)]
+    fn join(&mut self, mut index: u64) -> u64 {
+        while index + 1 < self.board.next() {
+            let (first, second) = (*self.board.slot(index), *self.board.slot(index + 1));
+            let payload = second.end() - first.seq - u64::from(self.stream.fin_below(second.end()));
+            let room = self.peer_window.usable(second.seq);
+            if payload > self.smss() || u64::from(second.len) > room {
+                break;
+            }
+            match self.board.join_next(index, self.config.sack) {
+                Some(whole) => index = whole,
+                None => break,
+            }
+        }
+        index
+    }
+
     /// F-RTO step 2.b: retransmits a lost segment if no new data could be sent.
     pub(super) fn transmit_instead_of_new(&mut self, now: Instant) -> Option<DataSegment> {
         if self.snd_nxt > self.high_seq || self.pacer.is_blocked() {
@@ -140,7 +160,10 @@ impl Sender {
     /// Linux `tcp_retransmit_skb`.
     #[inline(never)]
     fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
-        let index = self.trim(index);
+        let mut index = self.trim(index);
+        if u64::from(self.board.slot(index).len) < self.smss() {
+            index = self.join(index);
+        }
         let in_flight = self.bytes_in_flight();
         let stamp = self.rate.on_sent(now, self.board.is_empty());
         self.board.retransmit(index, now, stamp, probe);

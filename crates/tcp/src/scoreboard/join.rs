@@ -1,0 +1,135 @@
+//! Two short segments become one (Linux `tcp_collapse_retrans`), because both fit into one that is
+//! retransmitted.
+//!
+//! The segments below take the numbers after theirs. So this takes time in proportion to the window,
+//! and is for the rare case.
+//!
+//! ## Deviations
+//!
+//! Linux splits the whole again where a SACK block covers its second part alone. Here, such a block
+//! marks nothing.
+
+use super::{ENDS_PACKET, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, is_pending};
+
+impl Scoreboard {
+    /// Joins the segment after `index` to it. Both are packets of their own, because a short segment ends
+    /// its packet. Returns the number of the whole, which is that of the second. Returns `None`, and
+    /// changes nothing, if there is none, if one of the two is SACKed or its retransmission is in flight,
+    /// or if the congestion control watches losses. Without `sack`, one duplicate ACK less counts.
+    #[cold]
+    pub(crate) fn join_next(&mut self, index: u64, sack: bool) -> Option<u64> {
+        let whole = index + 1;
+        if whole >= self.next || self.is_watched() {
+            return None;
+        }
+        let (first, second) = (*self.slot(index), *self.slot(whole));
+        let len = first.len.checked_add(second.len)?;
+        if first.has(SACKED | RETRANS) || second.has(SACKED | RETRANS) {
+            return None;
+        }
+        self.lost_out -= u32::from(second.has(LOST));
+        if !sack {
+            self.sacked_out = self.sacked_out.saturating_sub(1);
+        }
+        let stamp = self.stamp(index, &first);
+        self.clear_pending(whole);
+        *self.slot_mut(whole) = Segment {
+            len,
+            flags: first.flags | second.flags & (EVER_RETRANS | ENDS_PACKET),
+            ..first
+        };
+        self.remember_times(whole, &stamp);
+        self.move_pending(index, first.flags);
+        for below in (self.base..index).rev() {
+            let segment = *self.slot(below);
+            let stamp = self.stamp(below, &segment);
+            *self.slot_mut(below + 1) = segment;
+            self.remember_times(below + 1, &stamp);
+            self.move_pending(below, segment.flags);
+        }
+        // Numbers that stand for all segments below them, and numbers of segments.
+        let (base, end) = (self.base, index + 1);
+        let follow =
+            |number: &mut u64, first: u64| *number += u64::from((first..end).contains(number));
+        follow(&mut self.rack_next, base + 1);
+        follow(&mut self.rack_seen, base + 1);
+        if let Some(waiting) = &mut self.rack_waiting {
+            follow(waiting, base);
+        }
+        for retransmission in &mut self.retransmissions {
+            follow(&mut retransmission.index, base);
+            follow(&mut retransmission.next, base + 1);
+        }
+        self.base += 1;
+        Some(whole)
+    }
+
+    /// The bit of the segment `index` with these `flags` is now that of the number after it.
+    fn move_pending(&mut self, index: u64, flags: u8) {
+        if is_pending(flags) {
+            self.clear_pending(index);
+            self.set_pending(index + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use congestion::rate_sample::SendStamp;
+    use units::Instant;
+
+    use super::*;
+
+    /// Segments of these lengths, each sent at its own millisecond.
+    fn board(lengths: &[u16]) -> Scoreboard {
+        let mut board = Scoreboard::new(1_000);
+        let mut seq = 0;
+        for (&len, at) in lengths.iter().zip(0..) {
+            board.push(seq, len, Instant::from_millis(at), SendStamp::default());
+            seq += u64::from(len);
+        }
+        board
+    }
+
+    #[test]
+    fn two_lost_segments_become_one_lost_segment() {
+        let mut board = board(&[1_000, 300, 400, 1_000]);
+        for index in 0..3 {
+            board.mark_lost(index);
+        }
+        assert_eq!(board.join_next(1, true), Some(2));
+        assert_eq!(
+            (board.base(), board.packets_out(), board.lost_out()),
+            (1, 3, 2)
+        );
+        let kept = |index| (board.slot(index).seq, board.slot(index).len);
+        assert_eq!(
+            [kept(1), kept(2), kept(3)],
+            [(0, 1_000), (1_000, 700), (1_700, 1_000)]
+        );
+        assert!(board.is_consistent(true));
+        assert_eq!(board.next_pending(), Some(1));
+    }
+
+    #[test]
+    fn a_segment_that_is_delivered_or_in_flight_again_stays() {
+        let mut board = board(&[300, 300, 300]);
+        board.mark_lost(0);
+        board.mark_lost(1);
+        board.retransmit(1, Instant::from_millis(9), SendStamp::default(), false);
+        let before = board.clone();
+        assert_eq!(board.join_next(0, true), None);
+        assert_eq!(board.join_next(1, true), None);
+        assert_eq!(board.join_next(2, true), None);
+        assert_eq!(board, before);
+    }
+
+    #[test]
+    fn without_sack_a_duplicate_ack_is_forgotten() {
+        let mut board = board(&[300, 300, 300]);
+        board.sacked_out = 2;
+        board.mark_lost(0);
+        assert_eq!(board.join_next(0, false), Some(1));
+        assert_eq!((board.packets_out(), board.sacked_out()), (2, 1));
+    }
+}
