@@ -22,18 +22,19 @@ pub fn tick() -> Duration {
     }
 }
 
-/// Time zero on the monotonic clock: now or, if `aligned`, the next group of ticks.
+/// Time zero on the monotonic clock: now or, if `aligned`, the next group of ticks, which has just begun.
 pub fn begin(aligned: bool) -> u64 {
-    let start = (0..READINGS)
-        .filter(|_| aligned)
-        .find_map(|_| {
-            let list = fs::read_to_string("/proc/timer_list").ok()?;
-            next_group(&list, tick().as_nanos(), monotonic_nanos())
-        })
-        .unwrap_or(0);
-    let left = start.saturating_sub(monotonic_nanos());
-    pause(Duration::from_nanos(left));
-    start.max(monotonic_nanos())
+    let group = (0..READINGS).filter(|_| aligned).find_map(|_| {
+        let list = fs::read_to_string("/proc/timer_list").ok()?;
+        next_group(&list, tick().as_nanos() as u64, monotonic_nanos())
+    });
+    if let Some(start) = group {
+        // A thread that wakes late changes nothing of the phase.
+        pause(Duration::from_nanos(
+            start.saturating_sub(monotonic_nanos()),
+        ));
+    }
+    group.unwrap_or_else(monotonic_nanos)
 }
 
 /// When the kernel's tick number (`jiffies`) is next a multiple of [`GROUP`], from the kernel's `list`

@@ -202,9 +202,13 @@ impl Sender {
         }
         self.stats.undone += 1;
         if !self.undo.is_refused() {
+            let ssthresh = self.ssthresh();
             self.cc.undo(now);
             self.read_window();
-            self.ecn.on_undo();
+            // A reduction that did not lower the threshold is still reported.
+            if self.ssthresh() > ssthresh {
+                self.ecn.on_undo();
+            }
         }
         self.validation.on_window_change(now);
         self.undo.close();
