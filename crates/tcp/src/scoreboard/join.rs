@@ -6,8 +6,10 @@
 //!
 //! ## Deviations
 //!
-//! Linux splits the whole again where a SACK block covers its second part alone. Here, such a block
-//! marks nothing.
+//! - Linux splits the whole again where a SACK block covers its second part alone. Here, such a block
+//!   marks nothing.
+//! - The last segment of a stream that has ended is not joined: the simulated receiver takes no FIN from
+//!   a segment whose data it has.
 
 use super::{ENDS_PACKET, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, is_pending};
 

@@ -134,9 +134,11 @@ impl Sender {
     fn join(&mut self, mut index: u64) -> u64 {
         while index + 1 < self.board.next() {
             let (first, second) = (*self.board.slot(index), *self.board.slot(index + 1));
-            let payload = second.end() - first.seq - u64::from(self.stream.fin_below(second.end()));
             let room = self.peer_window.usable(second.seq);
-            if payload > self.smss() || u64::from(second.len) > room {
+            if second.end() - first.seq > self.smss()
+                || u64::from(second.len) > room
+                || self.stream.ends_at(second.end())
+            {
                 break;
             }
             match self.board.join_next(index, self.config.sack) {
