@@ -26,7 +26,7 @@ pub fn tick() -> Duration {
 pub fn begin(aligned: bool) -> u64 {
     let group = (0..READINGS).filter(|_| aligned).find_map(|_| {
         let list = fs::read_to_string("/proc/timer_list").ok()?;
-        next_group(&list, tick().as_nanos() as u64, monotonic_nanos())
+        next_group(&list, tick().as_nanos(), monotonic_nanos())
     });
     if let Some(start) = group {
         // A thread that wakes late changes nothing of the phase.
