@@ -26,6 +26,7 @@ mod duplicates;
 mod fack;
 mod join;
 mod memory;
+mod numbers;
 mod rack;
 mod samples;
 mod split;

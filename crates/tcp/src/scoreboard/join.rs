@@ -11,7 +11,7 @@
 //! - The last segment of a stream that has ended is not joined: the simulated receiver takes no FIN from
 //!   a segment whose data it has.
 
-use super::{ENDS_PACKET, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, is_pending};
+use super::{ENDS_PACKET, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// Joins the segment after `index` to it. Both are packets of their own, because a short segment ends
@@ -33,45 +33,17 @@ impl Scoreboard {
         if !sack {
             self.sacked_out = self.sacked_out.saturating_sub(1);
         }
-        let stamp = self.stamp(index, &first);
-        self.clear_pending(whole);
-        *self.slot_mut(whole) = Segment {
-            len,
-            flags: first.flags | second.flags & (EVER_RETRANS | ENDS_PACKET),
-            ..first
-        };
-        self.remember_times(whole, &stamp);
-        self.move_pending(index, first.flags);
-        for below in (self.base..index).rev() {
-            let segment = *self.slot(below);
-            let stamp = self.stamp(below, &segment);
-            *self.slot_mut(below + 1) = segment;
-            self.remember_times(below + 1, &stamp);
-            self.move_pending(below, segment.flags);
+        for below in (self.base..=index).rev() {
+            self.relocate(below, below + 1);
         }
-        // Numbers that stand for all segments below them, and numbers of segments.
-        let (base, end) = (self.base, index + 1);
-        let follow =
-            |number: &mut u64, first: u64| *number += u64::from((first..end).contains(number));
-        follow(&mut self.rack_next, base + 1);
-        follow(&mut self.rack_seen, base + 1);
-        if let Some(waiting) = &mut self.rack_waiting {
-            follow(waiting, base);
-        }
-        for retransmission in &mut self.retransmissions {
-            follow(&mut retransmission.index, base);
-            follow(&mut retransmission.next, base + 1);
-        }
+        let joined = self.slot_mut(whole);
+        joined.len = len;
+        joined.flags |= second.flags & (EVER_RETRANS | ENDS_PACKET);
+        let moved = |first: u64, number: u64| number + u64::from((first..whole).contains(&number));
+        let base = self.base;
+        self.renumber(|bound| moved(base + 1, bound), |number| moved(base, number));
         self.base += 1;
         Some(whole)
-    }
-
-    /// The bit of the segment `index` with these `flags` is now that of the number after it.
-    fn move_pending(&mut self, index: u64, flags: u8) {
-        if is_pending(flags) {
-            self.clear_pending(index);
-            self.set_pending(index + 1);
-        }
     }
 }
 

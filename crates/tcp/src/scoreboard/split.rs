@@ -8,7 +8,7 @@
 //! The segments below it take the numbers before theirs. So this takes time in proportion to the
 //! window, and is for the rare case.
 
-use super::{ENDS_PACKET, LOST, RETRANS, SACKED, Scoreboard, Segment, is_pending};
+use super::{ENDS_PACKET, LOST, RETRANS, SACKED, Scoreboard, Segment};
 
 impl Scoreboard {
     /// Splits `index`: a segment of its first `len` bytes takes the number before it, and the rest
@@ -27,7 +27,7 @@ impl Scoreboard {
         }
         let stamp = self.stamp(index, &whole);
         for below in self.base..index {
-            self.move_down(below);
+            self.relocate(below, below - 1);
         }
         self.base -= 1;
         let first = index - 1;
@@ -41,19 +41,12 @@ impl Scoreboard {
         let rest = self.slot_mut(index);
         rest.seq += u64::from(len);
         rest.len -= len;
-        // Numbers of segments below it, and those that stand for all segments below a number. Zero
-        // is before any segment, and stays.
-        let follow = |number: &mut u64, end: u64| *number -= u64::from((1..end).contains(number));
-        follow(&mut self.rack_next, index + 1);
-        follow(&mut self.rack_seen, index + 1);
-        follow(&mut self.pending_hint, index + 1);
-        if let Some(waiting) = &mut self.rack_waiting {
-            follow(waiting, index);
-        }
-        for retransmission in &mut self.retransmissions {
-            follow(&mut retransmission.index, index);
-            follow(&mut retransmission.next, index + 1);
-        }
+        // Zero is before any segment, and stays.
+        let moved = |end: u64, number: u64| number - u64::from((1..end).contains(&number));
+        self.renumber(
+            |bound| moved(index + 1, bound),
+            |number| moved(index, number),
+        );
         if whole.has(LOST) {
             self.mark_lost(first);
         }
@@ -76,18 +69,5 @@ impl Scoreboard {
             next.seq += u64::from(lacks);
             next.len -= lacks;
         }
-    }
-
-    /// The segment with the number `index` takes the one before it.
-    fn move_down(&mut self, index: u64) {
-        let segment = *self.slot(index);
-        let stamp = self.stamp(index, &segment);
-        self.clear_pending(index - 1);
-        if is_pending(segment.flags) {
-            self.clear_pending(index);
-            self.set_pending(index - 1);
-        }
-        *self.slot_mut(index - 1) = segment;
-        self.remember_times(index - 1, &stamp);
     }
 }
