@@ -42,7 +42,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that the kernel's clock judges: ``make test`` runs nothing beside them."""
+    """Marks the tests that the wall clock judges: ``make test`` runs one after another."""
     for item in items:
         if "right" in getattr(item, "fixturenames", ()):
             item.add_marker("realtime")
