@@ -130,10 +130,23 @@ async fn client(shared: Arc<Shared>, end: End<ClientConfig>, endpoint: Endpoint,
         progress.established = Some(now);
         progress.connection = Some(connection.clone());
     });
-    // It fails where the connection is lost, which has the reason.
-    let _ = write(&connection, &end.settings, shared.at(start)).await;
+    // Each fails where the connection is lost, which has the reason.
+    let written = write(&connection, &end.settings, shared.at(start)).await;
+    if let Ok(Written::UntilStop) = written {
+        let now = shared.now();
+        shared.update(flow, |progress| progress.finished = Some(now));
+        connection.close(0u32.into(), b"");
+    }
     let reason = connection.closed().await;
     shared.close(flow, reason);
+}
+
+/// How an application ended.
+enum Written {
+    /// It wrote all it had.
+    All,
+    /// The flow's `duration` was over.
+    UntilStop,
 }
 
 /// The application of a flow that began at `start`: it writes what it has, and ends the stream.
@@ -141,7 +154,7 @@ async fn write(
     connection: &Connection,
     flow: &Flow,
     start: time::Instant,
-) -> Result<(), WriteError> {
+) -> Result<Written, WriteError> {
     let mut stream = connection.open_uni().await?;
     let mut left = flow.size.map_or(u64::MAX, Bytes::get);
     let writing = async {
@@ -166,14 +179,17 @@ async fn write(
     };
     match flow.duration {
         None => writing.await?,
-        // What quinn has not taken by then is not sent.
-        Some(span) => timeout_at((start + duration(span)).into(), writing)
-            .await
-            .unwrap_or(Ok(()))?,
+        Some(span) => {
+            if let Ok(early) = timeout_at((start + duration(span)).into(), writing).await {
+                early?;
+            } else {
+                return Ok(Written::UntilStop);
+            }
+        }
     }
     // It fails where the connection is lost.
     let _ = stream.finish();
-    Ok(())
+    Ok(Written::All)
 }
 
 const fn duration(span: Duration) -> time::Duration {
@@ -209,7 +225,11 @@ async fn read(
         };
         received += chunk.bytes.len() as u64;
         observed.on_delivered(received);
-        shared.update(flow, |progress| progress.received = received);
+        shared.update(flow, |progress| {
+            if progress.finished.is_none() {
+                progress.received = received;
+            }
+        });
     }
     shared.ended().await;
     Ok(())

@@ -7,8 +7,9 @@ pub const DATAGRAM: u16 = 1_472;
 /// Bytes that a sender keeps for retransmission: more than any preset has in flight, as the
 /// simulated sender's buffer is unlimited.
 pub const SEND_WINDOW: u64 = 64 << 20;
-/// The application writes pieces of this.
-pub static ZEROS: [u8; 65_536] = [0; 65_536];
+/// The application writes pieces of this. The stacks keep a reference, not a copy: copies of 64 MB would
+/// take longer than a short run.
+pub static ZEROS: [u8; 4 << 20] = [0; 4 << 20];
 
 /// Defines `Epoch`, `Seal`, `Null`, `Config`, `Cids`, `Watched` and `Endpoint` for a crate `proto`.
 macro_rules! endpoint {
@@ -19,7 +20,7 @@ macro_rules! endpoint {
         use std::sync::Arc;
         use std::time;
 
-        use bytes::BytesMut;
+        use bytes::{Bytes, BytesMut};
         use network::Ecn;
         use proto::congestion::{Controller, ControllerFactory};
         use proto::crypto::{self, CryptoError, KeyPair, Keys, Session};
@@ -402,7 +403,8 @@ macro_rules! endpoint {
                 let mut stream = connection.send_stream(stream);
                 while self.to_write > 0 {
                     let most = usize::try_from(self.to_write).unwrap_or(usize::MAX);
-                    match stream.write(&ZEROS[..most.min(ZEROS.len())]) {
+                    let piece = Bytes::from_static(&ZEROS[..most.min(ZEROS.len())]);
+                    match write(&mut stream, piece) {
                         Ok(written) => self.to_write -= written as u64,
                         Err(_) => return,
                     }

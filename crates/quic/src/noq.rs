@@ -253,6 +253,11 @@ fn handle(
     endpoint.handle(now, proto::FourTuple::new(peer, None), ecn, data, response)
 }
 
+/// How many bytes of the piece the stream takes.
+fn write(stream: &mut proto::SendStream<'_>, piece: Bytes) -> Result<usize, proto::WriteError> {
+    stream.write_chunks(&mut &mut [piece][..])
+}
+
 fn poll_transmit(
     connection: &mut Connection,
     now: time::Instant,

@@ -233,6 +233,11 @@ fn handle(
     endpoint.handle(now, peer, None, ecn, data, response)
 }
 
+/// How many bytes of the piece the stream takes.
+fn write(stream: &mut proto::SendStream<'_>, piece: Bytes) -> Result<usize, proto::WriteError> {
+    Ok(stream.write_chunks(&mut [piece])?.bytes)
+}
+
 fn poll_transmit(
     connection: &mut Connection,
     now: time::Instant,

@@ -113,8 +113,9 @@ const EXPECTED: [[[u64; 2]; 2]; 8] = [
         [0x2add_ea4e_6d60_08cd, 0x36bd_6fea_68b5_077e],
     ],
     [
-        [0x4313_1ab3_f9ba_fc59, 0x0378_5631_35ff_ee88],
-        [0xccad_e1c5_1854_2844, 0x40dc_01e4_8612_c1ad],
+        // The same as below: a flow that stops sends nothing more.
+        [0x56fb_eea3_997e_8196, 0x4a25_0b2b_5fbe_2b88],
+        [0x16f8_0b1e_7487_3085, 0x2e34_d002_4ab8_6d02],
     ],
     [
         [0x56fb_eea3_997e_8196, 0x4a25_0b2b_5fbe_2b88],

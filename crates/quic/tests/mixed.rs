@@ -170,3 +170,20 @@ fn cubic_over_quinn_and_cubic_of_tcp_share_the_example_fairly() {
     println!("mean share of QUIC: {mean:.4}");
     assert!((0.2..0.8).contains(&mean), "{mean}");
 }
+
+/// With its `duration` over, a flow of QUIC leaves the bottleneck to the others, though its stack holds
+/// 64 MB that the application has written.
+#[test]
+fn a_flow_that_stops_sends_nothing_more() {
+    for stack in STACKS {
+        let timed = quic(stack.name).replace("size = '4 MB'", "duration = '1 s'");
+        let [tcp, quic] = &result(&scenario(&format!("{TCP}{timed}")), 0).flows[..] else {
+            panic!("two flows");
+        };
+        assert!(!quic.completed && quic.fct_s.is_none(), "{quic:?}");
+        // One second of 20 Mbit/s is 2.5 MB.
+        assert!((100_000..2_500_000).contains(&quic.bytes_acked), "{quic:?}");
+        // Beside a flow that goes on, it shares the link until its end: 3.2 s at half of the rate.
+        assert!(tcp.fct_s.expect("complete") < 2.8, "{tcp:?}");
+    }
+}

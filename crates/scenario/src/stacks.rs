@@ -100,7 +100,7 @@ const QUIC_FLOW: &[Supported] = &[
         "the stack's own controller, or one of this project in its place",
     ),
     Supported::new("size", "bytes that the client writes"),
-    Supported::new("duration", "the client finishes its stream"),
+    Supported::new("duration", "the flow ends, whatever the stack has buffered"),
     Supported::new("start", "time of the first packet of the handshake"),
     Supported::new("application", "times at which the client writes"),
     Supported::new("initial_window", "the controller's, in datagrams"),

@@ -35,7 +35,7 @@ pub enum Act {
     Write(u64),
     /// It has this many more bytes to send, and then nothing.
     WriteLast(u64),
-    /// It stops now: what the stack has not taken of its data is not sent.
+    /// It stops now, and the flow is over: nothing is sent any more.
     Finish,
 }
 
