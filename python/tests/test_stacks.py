@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars
@@ -276,7 +277,14 @@ def test_the_study_of_stacks_runs_every_sender_over_every_path() -> None:
 
 
 def test_the_numbers_of_the_study_of_stacks(tmp_path: Path) -> None:
-    found = studies.load("stacks").run(tmp_path, quick=True, report=False)
+    study = studies.load("stacks")
+    matrix = study.experiments["matrix"]
+    # The claims below are about the stacks' own controllers.
+    cells = tuple(
+        replace(cell, in_quick="own:" in str(cell.labels["sender"])) for cell in matrix.cells
+    )
+    study = replace(study, experiments={"matrix": replace(matrix, cells=cells)})
+    found = study.run(tmp_path, quick=True, report=False)
     by_name = {each.claim.name: each for each in found.verdicts}
     # RFC 9002 halves the window, RFC 9438 leaves 0.7 of it; slow start counts bytes of datagrams.
     for stack in ("quinn", "noq"):

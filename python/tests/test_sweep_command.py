@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import slowstart
+from slowstart.commands.cli import invoke
 from slowstart.sweeps import Archive, against
 from slowstart.sweeps import figures as drawing
 from slowstart.sweeps.sweep import Sweep
@@ -131,7 +132,6 @@ def test_show_prints_a_script_that_repeats_the_run(tmp_path: Path) -> None:
         (("s.toml", "--csv", "--json"), "--json works with status and --worst"),
         (("status", "s.toml", "--csv"), "runs nothing"),
         (("show", "s.toml"), "needs a key"),
-        (("s.toml", "--on", "tcp://127.0.0.1:9"), "no Dask scheduler answers"),
         (("s.toml", "--on", "scheduler"), "write the address"),
         (("s.toml", "-o", "s.toml"), "not a folder"),
         (("status", "."), "not the folder of a sweep"),
@@ -146,6 +146,20 @@ def test_bad_arguments_are_one_sentence(
     assert done.stdout == ""
     assert word in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from slowstart.sweeps import cluster as module
+
+    monkeypatch.setattr(module, "_PATIENCE_S", 0.5)
+    monkeypatch.chdir(written(tmp_path))
+    assert invoke(["sweep", "s.toml", "--on", "tcp://127.0.0.1:9"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "no Dask scheduler answers" in printed.err
+    assert printed.err.count("\n") == 1
 
 
 def test_startups_in_python_with_options_are_values(tmp_path: Path) -> None:
