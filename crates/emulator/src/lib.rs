@@ -62,7 +62,7 @@ pub use packet::FlowKey;
 pub use process::Running;
 pub use record::{CaptureTo, LogTo, Point};
 pub use report::{LinkReport, Report};
-pub use schedule::{Scheduling, prefer_thread};
+pub use schedule::{Scheduling, prefer_reader, prefer_thread};
 pub use shell::{EmulateOptions, EmulateOutcome, FAR_ADDRESS, NEAR_ADDRESS, emulate};
 pub use side::{Direction, Side};
 pub use user::{enter_user_namespace, missing};

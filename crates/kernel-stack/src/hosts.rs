@@ -351,7 +351,7 @@ pub(crate) fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
 
 /// The side of the receivers, until the run is over.
 pub(crate) fn receive(shared: &Shared, plan: &Plan, listener: &TcpListener) {
-    emulator::prefer_thread();
+    emulator::prefer_reader();
     let mut buffer = vec![0; CHUNK];
     let mut flows: Vec<(u32, u64, TcpStream)> = Vec::new();
     while !shared.is_over() {

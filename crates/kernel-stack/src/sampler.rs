@@ -84,7 +84,7 @@ pub(crate) fn watch(
     cancel: &AtomicBool,
 ) -> Seen {
     let _ = prctl::set_timerslack(1);
-    emulator::prefer_thread();
+    emulator::prefer_reader();
     let end = setup.plan.end;
     let mut watcher = Watcher::new(shared, setup, end);
     shared.wait_until(Instant::ZERO);

@@ -2,11 +2,6 @@
 //! `tcp_cwnd_test`, `tcp_tso_should_defer`).
 //!
 //! The segments of a burst share a send time, as the segments of one TSO packet do.
-//!
-//! ## Deviations
-//!
-//! - Linux sends early if the first packet of the queue ends within the windows and more data
-//!   follows. The packets of the queue are known only where the peer's window is small (`portions`).
 
 use units::{Duration, Instant, Rate};
 

@@ -1,9 +1,9 @@
-//! The write queue in packets, where the peer's window is small: a write enters it in portions, and
-//! after each portion segments may leave (Linux 6.18 `tcp_sendmsg_locked`, `tcp_xmit_size_goal`,
-//! `tcp_bound_to_half_wnd`, `forced_push`, `tcp_push_one`, `tcp_grow_skb`).
+//! The write queue in packets: a write enters it in portions, and after each portion segments may
+//! leave (Linux 6.18 `tcp_sendmsg_locked`, `tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`,
+//! `forced_push`, `tcp_push_one`, `tcp_grow_skb`).
 //!
 //! A portion fills the last packet to its goal: whole segments, at most half of the largest window
-//! that the peer has advertised. Then
+//! that the peer has advertised, and at most what a device segments. Then
 //!
 //! - half of that window since the last push sends all that the windows permit,
 //! - otherwise a packet at the head sends one burst, which is never deferred,
@@ -11,37 +11,40 @@
 //!
 //! What a burst leaves of a packet stays a packet, to which the next portion adds.
 //!
-//! Assumes a window and a write below 128 KiB. Beyond such a window a packet has its largest size
-//! (`sk_gso_max_size`), and [`goal`] has none: the queue is one packet.
+//! When nothing more may leave, the rest of the write enters the queue at once: packets of equal size,
+//! of which only the first and the last byte are kept ([`Portions::tail_from`]).
 //!
 //! ## Deviations
 //!
-//! - A larger write enters the queue as one packet. In Linux the send buffer divides it, which never
-//!   limits here.
+//! - The send buffer never limits. In Linux it may divide a large write, whose later packets then have
+//!   the size for the largest window by that time.
+//! - A write of another packet size adds packets of the former size while hundreds of them wait.
 //! - Linux bounds the segment itself to half of the window (`tcp_sync_mss`).
 
 use alloc::collections::VecDeque;
 
-/// The smallest window for which a packet has its largest size.
-const LARGE_WINDOW: u64 = 1 << 17;
-/// The largest write that enters the queue in portions.
-pub(crate) const LARGEST_WRITE: u64 = 1 << 17;
 /// `TCP_MSS_DEFAULT`: only a larger window is halved.
 const SMALL_WINDOW: u64 = 536;
+/// The payload of the largest packet that a device segments (`sk_gso_max_size`): 64 KiB without room
+/// for headers (`MAX_TCP_HEADER`).
+const LARGEST_PACKET: u64 = 65_536 - 321;
+/// A longer tail stays one, whatever the size of later packets.
+const MOST_LISTED: u64 = 256;
 
 /// The full size of a packet in the queue, for segments of `smss` and the largest window so far.
-/// `None` if the window is large.
-pub(crate) const fn goal(smss: u64, largest_window: u64) -> Option<u64> {
-    if largest_window >= LARGE_WINDOW {
-        return None;
-    }
-    let bound = if largest_window > SMALL_WINDOW {
+pub(crate) const fn goal(smss: u64, largest_window: u64) -> u64 {
+    let half = if largest_window > SMALL_WINDOW {
         largest_window / 2
     } else {
         largest_window
     };
+    let bound = if half < LARGEST_PACKET {
+        half
+    } else {
+        LARGEST_PACKET
+    };
     let segments = bound / smss;
-    Some(if segments > 0 { segments * smss } else { smss })
+    if segments > 0 { segments * smss } else { smss }
 }
 
 /// What the next pass may send.
@@ -63,6 +66,9 @@ pub(crate) struct Portions {
     /// End of the first packet, and sizes of those behind it.
     head_end: u64,
     behind: VecDeque<u64>,
+    /// Behind those, packets of `tail_goal` bytes from here on, up to `queued`.
+    tail_from: u64,
+    tail_goal: u64,
     goal: u64,
     /// Bytes queued since the last push (`pushed_seq`).
     since_push: u64,
@@ -81,6 +87,8 @@ impl Portions {
             queued,
             head_end: queued,
             behind: VecDeque::new(),
+            tail_from: queued,
+            tail_goal: goal,
             goal,
             since_push: 0,
             push: Push::Ordinary,
@@ -91,7 +99,15 @@ impl Portions {
     }
 
     /// Another write.
-    pub(crate) const fn write(&mut self, goal: u64) {
+    pub(crate) fn write(&mut self, goal: u64) {
+        let tail = self.queued - self.tail_from;
+        if goal != self.tail_goal && tail / self.tail_goal < MOST_LISTED {
+            while self.tail_from < self.queued {
+                let packet = self.tail_goal.min(self.queued - self.tail_from);
+                self.behind.push_back(packet);
+                self.tail_from += packet;
+            }
+        }
         if !self.is_writing {
             self.since_push = 0;
             self.is_writing = true;
@@ -104,27 +120,47 @@ impl Portions {
         self.push
     }
 
+    /// Whether all that was written is in the queue.
+    pub(crate) const fn are_settled(&self) -> bool {
+        !self.is_writing
+    }
+
     /// Whether the head is all of the queue.
+    #[inline]
     pub(crate) fn head_is_last(&self) -> bool {
-        self.behind.is_empty()
+        self.behind.is_empty() && self.tail_from == self.queued
     }
 
     /// Bytes of the packet that begins with `next`, the first byte not sent.
+    #[inline]
     pub(crate) fn head_len(&self, next: u64) -> u64 {
         if next < self.head_end {
             self.head_end - next
         } else {
-            self.behind.front().copied().unwrap_or(0)
+            let first_of_tail = self.tail_goal.min(self.queued - self.tail_from);
+            self.behind.front().copied().unwrap_or(first_of_tail)
         }
     }
 
     /// Everything below `next` was sent.
+    #[inline]
     fn advance(&mut self, next: u64) {
         while self.head_end <= next
-            && let Some(second) = self.behind.pop_front()
+            && let Some(second) = self.take_second()
         {
             self.head_end += second;
         }
+    }
+
+    /// Removes the packet behind the head.
+    #[inline]
+    fn take_second(&mut self) -> Option<u64> {
+        if let Some(second) = self.behind.pop_front() {
+            return Some(second);
+        }
+        let taken = self.tail_goal.min(self.queued - self.tail_from);
+        self.tail_from += taken;
+        (taken > 0).then_some(taken)
     }
 
     /// Whether one packet is left and no write is under way, so that portions no longer matter.
@@ -144,15 +180,17 @@ impl Portions {
     }
 
     /// `tcp_grow_skb`: fills a head that is shorter than `bytes` from the packet after it.
+    #[inline]
     pub(crate) fn grow_head(&mut self, next: u64, bytes: u64) {
         self.advance(next);
         let missing = bytes.saturating_sub(self.head_end - next);
-        if let Some(second) = self.behind.front_mut() {
-            let taken = missing.min(*second);
+        if missing > 0
+            && let Some(second) = self.take_second()
+        {
+            let taken = missing.min(second);
             self.head_end += taken;
-            *second -= taken;
-            if *second == 0 {
-                self.behind.pop_front();
+            if taken < second {
+                self.behind.push_front(second - taken);
             }
         }
     }
@@ -171,7 +209,8 @@ impl Portions {
         while self.queued < end {
             self.add(next, end);
             if is_stuck {
-                continue;
+                self.add_tail(end);
+                break;
             }
             if self.queued == end {
                 break;
@@ -193,13 +232,21 @@ impl Portions {
 
     /// Adds data to the last packet up to its goal, or a packet if it is full.
     fn add(&mut self, next: u64, end: u64) {
+        let tail = self.queued - self.tail_from;
+        if tail > 0 {
+            let added = (self.tail_goal - tail % self.tail_goal).min(end - self.queued);
+            self.queued += added;
+            self.since_push = self.since_push.saturating_add(added);
+            return;
+        }
         let unsent = self.head_end.saturating_sub(next);
         let last = self.behind.back().copied().unwrap_or(unsent);
         let is_full = last >= self.goal;
         let room = if is_full { self.goal } else { self.goal - last };
         let added = room.min(end - self.queued);
         self.queued += added;
-        self.since_push += added;
+        self.tail_from = self.queued;
+        self.since_push = self.since_push.saturating_add(added);
         if is_full {
             self.behind.push_back(added);
         } else if let Some(last) = self.behind.back_mut() {
@@ -207,6 +254,15 @@ impl Portions {
         } else {
             self.head_end = self.queued;
         }
+    }
+
+    /// Adds the rest of a stream that ends at `end`, in packets of equal size.
+    const fn add_tail(&mut self, end: u64) {
+        if self.tail_from == self.queued {
+            self.tail_goal = self.goal;
+        }
+        self.since_push = self.since_push.saturating_add(end - self.queued);
+        self.queued = end;
     }
 }
 
@@ -218,12 +274,14 @@ mod tests {
 
     #[test]
     fn a_packet_takes_whole_segments_of_half_of_a_small_window() {
-        assert_eq!(goal(1_000, 10_240), Some(5_000));
-        assert_eq!(goal(1_000, 5_120), Some(2_000));
-        assert_eq!(goal(1_000, 536), Some(1_000));
-        assert_eq!(goal(100, 536), Some(500));
-        assert_eq!(goal(1_000, 131_071), Some(65_000));
-        assert_eq!(goal(1_000, 131_072), None);
+        assert_eq!(goal(1_000, 10_240), 5_000);
+        assert_eq!(goal(1_000, 5_120), 2_000);
+        assert_eq!(goal(1_000, 536), 1_000);
+        assert_eq!(goal(100, 536), 500);
+        assert_eq!(goal(1_000, 131_071), 65_000);
+        // The first window of a receiver, and any large one.
+        assert_eq!(goal(1_448, 65_160), 22 * 1_448);
+        assert_eq!(goal(1_448, 1 << 20), 45 * 1_448);
     }
 
     /// What each pass may send, and the end of the queue in it, of a write of 20,000 bytes to a

@@ -493,7 +493,8 @@ impl Sender {
     }
 
     fn find_burst_shortcuts(&mut self) {
-        let permitted = !self.shortcuts.are_forbidden && !self.has_portions();
+        let is_queued = self.portions.as_ref().is_none_or(|it| it.are_settled());
+        let permitted = !self.shortcuts.are_forbidden && is_queued;
         self.shortcuts.bursts = permitted && !self.is_steered && !self.asks_routers();
         self.shortcuts.unpaced = permitted
             && !self.needs.pacing

@@ -83,17 +83,23 @@ impl Sender {
         let unsent = self.unsent();
         let usable = self.peer_window.usable(self.snd_nxt);
         let bytes = u64::from(left) * self.smss();
-        if bytes < unsent && bytes <= usable {
+        let packet = match &self.portions {
+            Some(portions) => usable.min(portions.head_len(self.snd_nxt)),
+            None => usable,
+        };
+        if bytes < unsent && bytes <= packet {
             left
         } else {
-            ((unsent - 1).min(usable) / self.smss()) as u32
+            ((unsent - 1).min(packet) / self.smss()) as u32
         }
     }
 
     /// Whether the next call would only end the pass.
     #[inline]
     fn is_exhausted(&self) -> bool {
-        self.sends_only_new() && (!self.has_cwnd_left() || !self.can_send_new())
+        // A packet that does not fit into the peer's window may still grow.
+        let nothing_fits = !self.has_portions() && !self.can_send_new();
+        self.sends_only_new() && (!self.has_cwnd_left() || nothing_fits)
     }
 
     /// `count` full segments, as by [`Self::send_new`].

@@ -1,15 +1,16 @@
 //! A write queue of several packets: what a pass sends of it (Linux 6.18 `tcp_write_xmit`,
 //! `tcp_cwnd_test`, `tcp_mss_split_point`, `tcp_nagle_test`).
 //!
-//! The rest of the sender knows one packet, all that is unsent. That suffices where the peer's
-//! window or the write is large, and where a write fits into one packet.
+//! The rest of the sender knows one packet, all that is unsent. That suffices where a write fits into
+//! one packet.
 
 use alloc::boxed::Box;
 
 use units::Instant;
 
 use super::Sender;
-use crate::portions::{LARGEST_WRITE, Portions, Push, goal};
+use crate::burst::LEAST_SEGMENTS;
+use crate::portions::{Portions, Push, goal};
 
 impl Sender {
     /// Whether the packets of the queue matter.
@@ -23,22 +24,18 @@ impl Sender {
         if self.config.tso_segments == 1 {
             return;
         }
-        if self.stream.end() - queued > LARGEST_WRITE {
-            self.forget_portions();
-            return;
-        }
-        let Some(goal) = goal(self.smss(), self.peer_window.largest()) else {
-            return;
-        };
+        let smss = self.smss();
+        let device = smss * u64::from(self.config.tso_segments);
+        let goal = goal(smss, self.peer_window.largest()).min(device);
         if let Some(portions) = &mut self.portions {
             portions.write(goal);
         } else if self.unsent() > goal {
             self.portions = Some(Box::new(Portions::new(queued, goal)));
-            self.find_burst_shortcuts();
         } else {
             return;
         }
         self.queue_portion();
+        self.find_burst_shortcuts();
     }
 
     /// The queue is one packet.
@@ -62,33 +59,88 @@ impl Sender {
         let Some(portions) = &mut self.portions else {
             return false;
         };
+        if portions.are_settled() {
+            return false;
+        }
         let is_due = portions.queue(self.snd_nxt, self.stream.end(), self.peer_window.largest());
+        if portions.are_settled() {
+            self.find_burst_shortcuts();
+        }
         if is_due {
             self.pass.resume();
         }
         is_due
     }
 
-    /// Begins a burst of the first packet. The windows permit `left` segments and `usable` bytes. Even
-    /// if nothing fits into the peer's window, the packet grows.
-    #[cold]
-    pub(super) fn begin_packet(&mut self, now: Instant, (left, usable): (u32, u64)) -> bool {
+    /// The same as [`Self::begin_packet`] for a sender that never paces, with data in flight and
+    /// nothing left to queue: what follows if the first packet of several has all that may leave.
+    #[inline]
+    pub(super) fn begin_full_packet(&mut self, now: Instant, (left, usable): (u32, u64)) -> bool {
         let (next, smss) = (self.snd_nxt, self.smss());
-        let is_large = goal(smss, self.peer_window.largest()).is_none();
-        let full = self.full_burst();
+        let full = self.full_burst.segments(
+            self.pacer.quotient(),
+            self.rtt.min(),
+            smss,
+            (LEAST_SEGMENTS, self.config.tso_segments),
+        );
         let most = left.min(full).min((self.cwnd.segments() / 2).max(1));
-        let most = u64::from(most) * smss;
+        let bytes = u64::from(most) * smss;
         let Some(portions) = &mut self.portions else {
             return false;
         };
-        if is_large || portions.are_over(next) {
+        if portions.are_over(next) {
+            return self.begin_packet(now, (left, usable));
+        }
+        portions.grow_head(next, bytes);
+        let len = portions.head_len(next);
+        if len < bytes || usable < bytes || portions.head_is_last() {
+            return self.begin_head(now, (left, usable), (full, bytes));
+        }
+        if left < full && self.defers_packet(now, full, (left, usable), (len, false)) {
+            return false;
+        }
+        if let Some(portions) = &mut self.portions {
+            portions.begin_burst();
+        }
+        self.board.end_packet();
+        self.pass.begin_new(most);
+        true
+    }
+
+    /// Begins a burst of the first packet. The windows permit `left` segments and `usable` bytes. Even
+    /// if nothing fits into the peer's window, the packet grows.
+    pub(super) fn begin_packet(&mut self, now: Instant, (left, usable): (u32, u64)) -> bool {
+        let next = self.snd_nxt;
+        if self.portions.as_mut().is_some_and(|it| it.are_over(next)) {
             self.forget_portions();
             return self.can_send_new() && self.begin_any_burst(now, (left, usable));
         }
+        let full = self.full_burst();
+        let most = left.min(full).min((self.cwnd.segments() / 2).max(1));
+        let most = u64::from(most) * self.smss();
+        let Some(portions) = &mut self.portions else {
+            return false;
+        };
         if !portions.may_begin_burst() || !self.pacer.may_begin(now) {
             return false;
         }
         portions.grow_head(next, most);
+        self.begin_head(now, (left, usable), (full, most))
+    }
+
+    /// The same after the packet has grown. A full burst has `full` segments, and this one at most
+    /// `most` bytes.
+    #[inline(never)]
+    fn begin_head(
+        &mut self,
+        now: Instant,
+        (left, usable): (u32, u64),
+        (full, most): (u32, u64),
+    ) -> bool {
+        let (next, smss) = (self.snd_nxt, self.smss());
+        let Some(portions) = &self.portions else {
+            return false;
+        };
         let (len, is_last) = (portions.head_len(next), portions.head_is_last());
         let push = portions.push();
         if len == 0 || usable < len.min(smss) {

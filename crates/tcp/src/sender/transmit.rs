@@ -123,6 +123,9 @@ impl Sender {
         if !self.shortcuts.unpaced || unsent < self.smss() || self.board.is_empty() {
             return self.begin_any_burst(now, (left, usable));
         }
+        if self.has_portions() {
+            return self.begin_full_packet(now, (left, usable));
+        }
         let limit = self.sendable(left, unsent.min(usable));
         let full = self.full_burst.segments(
             self.pacer.quotient(),

@@ -1,8 +1,12 @@
 //! A write to a peer with a small window, and a window that shrinks. Linux's rules: `portions.rs`
 //! and `tcp_retransmit_skb`.
 
+use std::collections::VecDeque;
+
 use congestion::Algorithm;
-use tcp::SenderConfig;
+use tcp::segment::AckSegment;
+use tcp::{Sender, SenderConfig};
+use units::{Duration, Instant};
 
 use super::support::{MSS, Script, ms};
 
@@ -31,14 +35,76 @@ fn a_push_fills_the_window_to_the_last_byte() {
         lengths(&small, 0),
         [[1_000; 10].as_slice(), &[240]].concat()
     );
-    // A large window has no such packets: 131,072 bytes of congestion window are never reached.
+    // A write that fits into one packet of a large window is not divided.
     let mut large = script(131_072);
     large.write(20_000);
     assert_eq!(lengths(&large, 0), [1_000; 20]);
-    // Nor has a write that the send buffer of Linux would divide.
+    // Nor is the last byte of the window left free if more is written.
     let mut long = script(10_240);
     long.write(131_073);
-    assert_eq!(lengths(&long, 0), [1_000; 10]);
+    assert_eq!(lengths(&long, 0), [[1_000; 10].as_slice(), &[240]].concat());
+}
+
+/// The sizes of the bursts that Reno without HyStart sends in slow start from `from` to `to` ms, over
+/// 200 Mbit/s and 300 ms, to a receiver that acknowledges each segment. What is less than 130 us
+/// apart is one burst.
+fn bursts(written: u64, from: u64, to: u64) -> Vec<u32> {
+    const PACKET: Duration = Duration::from_nanos(60_560);
+    const RTT: Duration = Duration::from_millis(300);
+    const APART: Duration = Duration::from_micros(130);
+    let algorithm = Algorithm::parse("reno+standard").unwrap();
+    let mut sender = Sender::new(SenderConfig::linux(algorithm, 1_448));
+    sender.write(Instant::ZERO, written);
+    sender.open(Instant::ZERO);
+    sender.poll_transmit(Instant::ZERO).unwrap();
+    let mut acks = VecDeque::from([(Instant::ZERO + RTT, 0)]);
+    let (mut free, mut last) = (Instant::ZERO, Instant::ZERO);
+    let mut sizes = Vec::new();
+    while let Some((now, ack)) = acks.pop_front()
+        && now < ms(to)
+    {
+        let segment = AckSegment {
+            ack,
+            syn: ack == 0,
+            window: if ack == 0 { 65_160 } else { 1 << 29 },
+            ..AckSegment::default()
+        };
+        sender.handle_ack(now, &segment);
+        while let Some(segment) = sender.poll_transmit(now) {
+            free = free.max(now) + PACKET;
+            let end = segment.seq + u64::from(segment.len);
+            acks.push_back((free + RTT, end));
+            if now >= ms(from) {
+                if sizes.is_empty() || now.saturating_since(last) > APART {
+                    sizes.push(0);
+                }
+                *sizes.last_mut().unwrap() += 1;
+            }
+            last = now;
+        }
+    }
+    sizes
+}
+
+/// 40 MB are in the queue before the first ACK: packets of 22 segments, half of the receiver's first
+/// window. Linux 6.12.117 in virtual time, over 200 Mbit/s and 300 ms with 0.5 BDP, sent these bursts
+/// from 2.703 s, from 2.710 s and from 3.004 s on (`tcp_write_xmit`, `tcp_tso_should_defer`).
+#[test]
+fn a_packet_that_the_windows_permit_ends_a_burst() {
+    let repeats = |from, to, kernel: &[u32]| {
+        let sent = bursts(40_000_000, from, to);
+        let inner = &sent[2..sent.len() - 1];
+        assert!(inner.len() > 2 * kernel.len());
+        // The kernel's round began up to 0.7 ms later.
+        let found = (0..kernel.len()).any(|first| {
+            let repeated = kernel.iter().cycle().skip(first);
+            inner.iter().zip(repeated).all(|(one, other)| one == other)
+        });
+        assert!(found, "{sent:?}, and Linux repeats {kernel:?}");
+    };
+    repeats(2_703, 2_707, &[8, 8, 6]);
+    repeats(2_711, 2_718, &[9, 13]);
+    repeats(3_004, 3_030, &[22]);
 }
 
 #[test]
@@ -68,7 +134,7 @@ fn a_retransmission_is_trimmed_to_a_window_that_shrank() {
     // The rest of its packet, which ends at 6000, follows when the window opens, in full segments from
     // the cut on.
     script.rwnd = 10_240;
-    let ack = tcp::segment::AckSegment {
+    let ack = AckSegment {
         ack: 4_240,
         window: script.rwnd,
         ..Default::default()
