@@ -20,7 +20,7 @@ it is used, because importing it is slow.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,7 +195,7 @@ def _order_statistics(values: Values, quantile: float) -> _Interval:
     return float(ordered[low - 1]), float(ordered[high - 1]), confidence
 
 
-@lru_cache(maxsize=None)
+@cache
 def _ranks(count: int, quantile: float) -> tuple[int, int, float]:
     """The ranks of such an interval among ``count`` values, and its confidence."""
     from scipy.stats import binom
@@ -344,7 +344,9 @@ def _unpaired(
         above, below = function(a, axis=-1), function(b, axis=-1)
         if relation == "difference":
             return np.asarray(above - below)
-        return np.divide(above, below, where=below != 0, out=np.full(np.shape(below), np.nan))
+        nothing = np.full(np.shape(below), np.nan)
+        ratio: Values = np.divide(above, below, where=below != 0, out=nothing)
+        return ratio
 
     value = float(combine(one, other))
     if np.isnan(value):

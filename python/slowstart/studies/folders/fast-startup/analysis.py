@@ -111,7 +111,9 @@ def _estimate(
 
 def _over(above: Values, below: Values) -> Values:
     """The quotient; NaN where the divisor is zero."""
-    return np.divide(above, below, where=below != 0, out=np.full(np.shape(below), np.nan))
+    nothing = np.full(np.shape(below), np.nan)
+    quotient: Values = np.divide(above, below, where=below != 0, out=nothing)
+    return quotient
 
 
 def _ratio_of_means(other: Values, one: Values) -> Values:
