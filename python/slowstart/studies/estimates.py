@@ -20,6 +20,7 @@ it is used, because importing it is slow.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def _function(statistic: str) -> Callable[..., Any]:
     if statistic in _PLAIN:
         return _PLAIN[statistic]
     fraction = int(statistic.removeprefix("p")) / 100
-    return lambda values: np.quantile(values, fraction)
+    return lambda values, axis=None: np.quantile(values, fraction, axis=axis)
 
 
 def _quantile(statistic: str) -> float | None:
@@ -189,23 +190,27 @@ def _order_statistics(values: Values, quantile: float) -> _Interval:
 
     For the median it is symmetric.
     """
+    ordered = np.sort(values)
+    low, high, confidence = _ranks(len(ordered), quantile)
+    return float(ordered[low - 1]), float(ordered[high - 1]), confidence
+
+
+@cache
+def _ranks(count: int, quantile: float) -> tuple[int, int, float]:
+    """The ranks of such an interval among ``count`` values, and its confidence."""
     from scipy.stats import binom
 
-    ordered = np.sort(values)
-    count = len(ordered)
-
-    def below(rank: int) -> float:
-        """The probability that fewer than ``rank`` values are below the quantile."""
-        return float(binom.cdf(rank - 1, count, quantile))
-
     tail = (1 - CONFIDENCE) / 2
-    low = max((rank for rank in range(1, count + 1) if below(rank) <= tail), default=1)
-    high = min((rank for rank in range(1, count + 1) if below(rank) >= 1 - tail), default=count)
-    confidence = below(high) - below(low)
+    # The probability that fewer values than each rank are below the quantile.
+    below = binom.cdf(np.arange(count), count, quantile)
+    beneath, above = np.flatnonzero(below <= tail), np.flatnonzero(below >= 1 - tail)
+    low = int(beneath[-1]) + 1 if beneath.size else 1
+    high = int(above[0]) + 1 if above.size else count
+    confidence = float(below[high - 1]) - float(below[low - 1])
     if confidence < CONFIDENCE:
         low, high = 1, count
-        confidence = below(high) - below(low)
-    return float(ordered[low - 1]), float(ordered[high - 1]), min(CONFIDENCE, confidence)
+        confidence = float(below[high - 1]) - float(below[low - 1])
+    return low, high, min(CONFIDENCE, confidence)
 
 
 def _by_runs(groups: list[Values], statistic: str) -> _Interval:
@@ -335,20 +340,25 @@ def _unpaired(
         return None
     function = _function(statistic)
 
-    def combine(a: Values, b: Values) -> float:
+    def combine(a: Values, b: Values) -> Values:
+        above, below = function(a, axis=-1), function(b, axis=-1)
         if relation == "difference":
-            return float(function(a) - function(b))
-        below = float(function(b))
-        return float(function(a)) / below if below else float("nan")
+            return np.asarray(above - below)
+        nothing = np.full(np.shape(below), np.nan)
+        ratio: Values = np.divide(above, below, where=below != 0, out=nothing)
+        return ratio
 
-    value = combine(one, other)
+    value = float(combine(one, other))
     if np.isnan(value):
         return None
     rng = np.random.default_rng(_SEED)
-    draws = [
-        combine(rng.choice(one, len(one)), rng.choice(other, len(other)))
+    # The two sides take turns, so that the draws of one do not depend on how many there are.
+    turns = [
+        (rng.integers(0, len(one), len(one)), rng.integers(0, len(other), len(other)))
         for _ in range(_RESAMPLES // 5)
     ]
+    drawn_one, drawn_other = (np.array(each) for each in zip(*turns, strict=True))
+    draws = combine(one[drawn_one], other[drawn_other])
     few = min(len(one), len(other))
     low = high = None
     if few > 1:

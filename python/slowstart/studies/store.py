@@ -67,8 +67,9 @@ class Extract:
 
 def first(conditions: pl.Series) -> int | None:
     """The place of the first ``True``; ``None`` without one."""
-    places = conditions.arg_true()
-    return None if places.is_empty() else int(places[0])
+    # Each ``arg_true`` would be a query of its own, which costs more than the search.
+    place = conditions.arg_max()
+    return place if place is not None and conditions[place] else None
 
 
 def time_to(name: str, count: int) -> Extract:
@@ -148,6 +149,7 @@ class Store(RunStore):
             runs = runs.sort("traced", "batch", descending=[True, False])
             runs = runs.unique(["key", "seed"], keep="first", maintain_order=True)
         self._runs = runs
+        self._whole: dict[str, pl.DataFrame] = {}
 
     def missing(self, jobs: Sequence[Job]) -> int:
         """The number of runs of ``jobs`` that are not stored."""
@@ -350,12 +352,25 @@ class Store(RunStore):
         """The stored time series of links, with ``job`` and labels."""
         return self._rows("link_traces", jobs, "link", "time_s")
 
+    def _stored(self, table: str, chosen: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a table for the chosen keys, seeds and batches."""
+        if table not in _ALWAYS:
+            return self.read(table, chosen)
+        # Each batch has runs of many experiments, and each experiment asks for its own. Time series
+        # are large and of few runs.
+        if table not in self._whole:
+            self._whole[table] = self.read(table)
+        whole = self._whole[table]
+        if whole.is_empty():
+            return whole
+        return whole.join(chosen, on=["key", "seed", "batch"], how="semi", maintain_order="left")
+
     def _rows(self, table: str, jobs: Sequence[Job], *order: str) -> pl.DataFrame:
         if self._runs.is_empty() or not jobs:
             return pl.DataFrame()
         rows = self._runs.filter(pl.col("key").is_in([job.key for job in jobs]))
         if table != "runs":
-            rows = self.read(table, rows.select("key", "seed", "batch"))
+            rows = self._stored(table, rows.select("key", "seed", "batch"))
         if rows.is_empty():
             return pl.DataFrame()
         wanted = pl.concat(

@@ -88,35 +88,42 @@ def _pairs(one: pl.DataFrame, other: pl.DataFrame) -> tuple[Values, Values]:
 
 
 def _estimate(
-    one: Values, other: Values, function: Callable[[Values, Values], float]
+    one: Values, other: Values, function: Callable[[Values, Values], Values]
 ) -> Estimate | None:
-    """A function of the sums over the seeds, with a percentile bootstrap over the seeds."""
+    """A function of the sums over the seeds, with a percentile bootstrap over the seeds.
+
+    The function takes a sum of each resample, one in each row.
+    """
     seeds = len(one)
     if not seeds:
         return None
-    value = function(one.sum(axis=0), other.sum(axis=0))
+    value = float(function(one.sum(axis=0), other.sum(axis=0)))
     if not np.isfinite(value):
         return None
     low = high = confidence = None
     if seeds > 1:
         drawn = np.random.default_rng(_SEED).integers(0, seeds, size=(_RESAMPLES, seeds))
-        found = [function(one[row].sum(axis=0), other[row].sum(axis=0)) for row in drawn]
+        found = function(one[drawn].sum(axis=1), other[drawn].sum(axis=1))
         low, high = map(float, np.nanquantile(found, [0.025, 0.975]))
         confidence = 0.95
-    return Estimate(float(value), low, high, confidence, seeds, seeds)
+    return Estimate(value, low, high, confidence, seeds, seeds)
 
 
-def _ratio_of_means(other: Values, one: Values) -> float:
+def _over(above: Values, below: Values) -> Values:
+    """The quotient; NaN where the divisor is zero."""
+    nothing = np.full(np.shape(below), np.nan)
+    quotient: Values = np.divide(above, below, where=below != 0, out=nothing)
+    return quotient
+
+
+def _ratio_of_means(other: Values, one: Values) -> Values:
     """Mean time of the baseline (``other``) divided by that of the scheme."""
-    if not (one[0] and other[0] and one[1]):
-        return float("nan")
-    return float((other[1] / other[0]) / (one[1] / one[0]))
+    return _over(_over(other[..., 1], other[..., 0]), _over(one[..., 1], one[..., 0]))
 
 
-def _gain(other: Values, one: Values) -> float:
-    if not (one[0] and other[0]):
-        return float("nan")
-    return float(other[1] / other[0] - one[1] / one[0])
+def _gain(other: Values, one: Values) -> Values:
+    gain: Values = _over(other[..., 1], other[..., 0]) - _over(one[..., 1], one[..., 0])
+    return gain
 
 
 def _sides(
@@ -146,7 +153,7 @@ def _by_class(
     findings: Findings,
     stack: Stack,
     parameters: Mapping[str, Any],
-    function: Callable[[Values, Values], float],
+    function: Callable[[Values, Values], Values],
 ) -> list[tuple[float, float, Estimate]]:
     """A number for each class of sizes from ``from`` to ``to`` that has enough epochs."""
     one, other = _sides(findings, stack, parameters, "responses")
@@ -193,8 +200,8 @@ def _packets(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _percent(packets: Values) -> float:
-    return float(100 * packets[1] / packets[0]) if packets[0] else float("nan")
+def _percent(packets: Values) -> Values:
+    return _over(100 * packets[..., 1], packets[..., 0])
 
 
 def loss(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
@@ -223,8 +230,8 @@ def loss_ratio(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) 
     if one.is_empty() or other.is_empty():
         return None
 
-    def ratio(a: Values, b: Values) -> float:
-        return _percent(a) / _percent(b) if b[1] else float("nan")
+    def ratio(a: Values, b: Values) -> Values:
+        return _over(_percent(a), _percent(b))
 
     return _estimate(*_pairs(_packets(one), _packets(other)), ratio)
 
