@@ -24,9 +24,7 @@ impl Sender {
         if self.config.tso_segments == 1 {
             return;
         }
-        let smss = self.smss();
-        let device = smss * u64::from(self.config.tso_segments);
-        let goal = goal(smss, self.peer_window.largest()).min(device);
+        let goal = goal(self.smss(), self.peer_window.largest());
         if let Some(portions) = &mut self.portions {
             portions.write(goal);
         } else if self.unsent() > goal {
