@@ -279,7 +279,7 @@ def test_shipped_suites_run_by_name(tmp_path: Path) -> None:
     (failed,) = (each for each in document["rules"] if each["outcome"] == "failed")
     # A finding: over one minute BBRv3 loses a little more than BBR.LossThresh at a policer.
     assert (failed["case"], failed["rule"]) == ("17 a policer", "loss_at_most")
-    assert 0.02 < failed["value"] < 0.021
+    assert 0.021 < failed["value"] < 0.022
 
 
 def test_the_ideal_exit_meets_the_satellite_suite_and_hystart_does_not(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 use crate::report::{Limits, Reason};
 use crate::sender::{Grown, Sender, Sign};
 use crate::thresholds::{
-    AVOIDANCE, BEND_NOISE, BEND_NOISE_PART, CONSERVATIVE, FAST, GAP_PART, GAP_SEGMENTS,
-    LEAST_EARLY_SLOPE, NEVER_LARGER, OVER, PAUSED, PLATEAU, RESUMED, SLOPE_OVER, SLOPE_SEGMENTS,
-    STAYS, STOPPED_PART, STOPPED_SLOPE, WAITS,
+    AVOIDANCE, BEND_NOISE, BEND_NOISE_PART, CONSERVATIVE, FAST, FULL_WINDOW_PART, GAP_PART,
+    GAP_SEGMENTS, LEAST_EARLY_SLOPE, NEVER_LARGER, OVER, PAUSED, PLATEAU, RESUMED, SLOPE_OVER,
+    SLOPE_SEGMENTS, STAYS, STOPPED_PART, STOPPED_SLOPE, WAITS,
 };
 
 /// What the growth of the flight shows.
@@ -93,7 +93,9 @@ pub fn fit(points: &[Grown], mss: i64) -> Option<Fit> {
             FAST
         };
         let Some(slope) = slopes[index] else { continue };
-        if slope >= fast * scale {
+        // Where the receive window is full, the growth is that of the receiver.
+        let is_held = here.window_left < here.flight / FULL_WINDOW_PART;
+        if slope >= fast * scale || is_held {
             (fit.last, fit.conservative) = (index, false);
         } else if slope >= (CONSERVATIVE * scale).max(AVOIDANCE * mss as f64 / here.flight as f64) {
             // Only a run of it that follows without a gap.

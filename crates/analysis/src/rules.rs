@@ -261,6 +261,25 @@ pub const RULES: &[Rule] = &[
         },
     ),
     Rule {
+        name: "held-congestion",
+        reasons: SIGN,
+        when: "The receive window was full at the largest flight (`FULL_WINDOW_PART`), and a sign of \
+               congestion follows.",
+        source: "RFC 5681, section 3.1: the smaller of cwnd and rwnd limits the sender, so that the flight \
+                 does not show whether cwnd grew until the loss",
+        confidence: Confidence {
+            words: "0.6",
+            of: |_| 0.6,
+        },
+        test: |evidence| {
+            !evidence.encrypted
+                && evidence.congestion.is_some()
+                && evidence.growth.is_some_and(|growth| growth.blocked)
+        },
+        exit: exits::by_congestion,
+        says: "",
+    },
+    Rule {
         name: "receive-window",
         reasons: &[Reason::ReceiverLimited],
         when: "The receive window was never larger than the flight (`NEVER_LARGER`), or it was full \
