@@ -96,7 +96,8 @@ test: begin-times $(VENV)/installed-dev rust-components $(BUILT_MODULE) $(if $(S
 	$(TIMED) "build of the Rust tests" cargo test $(RUST) --locked --quiet --no-run
 	$(TIMED) "Rust tests" .ci/rust-tests $(RUST) --locked
 	$(TIMED) "examples in the Rust documentation" cargo test $(RUST) --locked --quiet --doc
-	$(TIMED) "Python tests" .ci/python-tests
+	$(TIMED) "Python tests" $(BIN)/pytest -n auto --dist loadfile -m "not realtime" --durations=40 --durations-min=3
+	$(TIMED) "Python tests in real time" $(BIN)/pytest -m realtime
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 	@$(TIMED)
 
