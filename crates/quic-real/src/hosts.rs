@@ -130,9 +130,20 @@ async fn client(shared: Arc<Shared>, end: End<ClientConfig>, endpoint: Endpoint,
         progress.established = Some(now);
         progress.connection = Some(connection.clone());
     });
-    // Each fails where the connection is lost, which has the reason.
-    let written = write(&connection, &end.settings, shared.at(start)).await;
-    if let Ok(Written::UntilStop) = written {
+    // It fails where the connection is lost, which has the reason.
+    let writing = write(&connection, &end.settings, shared.at(start));
+    let is_stopped = match end.settings.duration {
+        None => {
+            let _ = writing.await;
+            false
+        }
+        Some(span) => {
+            let stop = shared.at(start + span);
+            timeout_at(stop.into(), writing).await.is_err()
+        }
+    };
+    // The flow is over, whatever quinn has buffered.
+    if is_stopped {
         let now = shared.now();
         shared.update(flow, |progress| progress.finished = Some(now));
         connection.close(0u32.into(), b"");
@@ -141,55 +152,34 @@ async fn client(shared: Arc<Shared>, end: End<ClientConfig>, endpoint: Endpoint,
     shared.close(flow, reason);
 }
 
-/// How an application ended.
-enum Written {
-    /// It wrote all it had.
-    All,
-    /// The flow's `duration` was over.
-    UntilStop,
-}
-
 /// The application of a flow that began at `start`: it writes what it has, and ends the stream.
 async fn write(
     connection: &Connection,
     flow: &Flow,
     start: time::Instant,
-) -> Result<Written, WriteError> {
+) -> Result<(), WriteError> {
     let mut stream = connection.open_uni().await?;
     let mut left = flow.size.map_or(u64::MAX, Bytes::get);
-    let writing = async {
-        let mut next = start;
-        while left > 0 {
-            let (mut amount, every) = match flow.application {
-                Application::Periodic { write, every } => (write.get().min(left), every),
-                Application::Bulk | Application::Pausing { .. } => (left, Duration::ZERO),
-            };
-            sleep_until(next.into()).await;
-            next += duration(every);
-            if left != u64::MAX {
-                left -= amount;
-            }
-            while amount > 0 {
-                let piece = amount.min(ZEROS.len() as u64);
-                stream.write_all(&ZEROS[..piece as usize]).await?;
-                amount -= piece;
-            }
+    let mut next = start;
+    while left > 0 {
+        let (mut amount, every) = match flow.application {
+            Application::Periodic { write, every } => (write.get().min(left), every),
+            Application::Bulk | Application::Pausing { .. } => (left, Duration::ZERO),
+        };
+        sleep_until(next.into()).await;
+        next += duration(every);
+        if left != u64::MAX {
+            left -= amount;
         }
-        Ok::<_, WriteError>(())
-    };
-    match flow.duration {
-        None => writing.await?,
-        Some(span) => {
-            if let Ok(early) = timeout_at((start + duration(span)).into(), writing).await {
-                early?;
-            } else {
-                return Ok(Written::UntilStop);
-            }
+        while amount > 0 {
+            let piece = amount.min(ZEROS.len() as u64);
+            stream.write_all(&ZEROS[..piece as usize]).await?;
+            amount -= piece;
         }
     }
     // It fails where the connection is lost.
     let _ = stream.finish();
-    Ok(Written::All)
+    Ok(())
 }
 
 const fn duration(span: Duration) -> time::Duration {

@@ -20,9 +20,6 @@ pub struct Foreign {
     capacity: Option<Instant>,
     /// Whether the data have arrived, or a host has closed the connection.
     is_over: bool,
-    /// Whether its `duration` is over: as with simulated TCP, nothing is sent or measured any more,
-    /// whatever the stack has buffered.
-    is_stopped: bool,
     /// When the application acts next, and its data that are not written yet.
     next_act: Option<Instant>,
     left: Option<u64>,
@@ -52,7 +49,6 @@ impl Foreign {
             finished: None,
             capacity: None,
             is_over: false,
-            is_stopped: false,
             next_act: Some(now),
             left: size.map(Bytes::get),
             awake: [true; 2],
@@ -68,9 +64,6 @@ impl Foreign {
         latency: Option<Duration>,
         datagram: &[u8],
     ) {
-        if self.is_stopped {
-            return;
-        }
         let Pair { hosts, meter } = &mut self.pair;
         if let Some(latency) = latency {
             meter.on_arrival(now, latency);
@@ -89,9 +82,6 @@ impl Foreign {
 
     /// Lets the timers that are due expire, and the application act.
     pub fn act(&mut self, now: Instant, config: &Flow) {
-        if self.is_stopped {
-            return;
-        }
         for (host, awake) in self.pair.hosts.iter_mut().zip(&mut self.awake) {
             if host.deadline().is_some_and(|at| at <= now) {
                 host.expire(now);
@@ -106,13 +96,6 @@ impl Foreign {
 
     fn application_acts(&mut self, now: Instant, config: &Flow) {
         let [client, _] = &mut self.pair.hosts;
-        let stop = config.duration.map(|duration| config.start + duration);
-        if stop.is_some_and(|stop| now >= stop) {
-            self.next_act = None;
-            client.application(now, Act::Finish);
-            self.is_stopped = true;
-            return;
-        }
         let left = self.left.unwrap_or(u64::MAX);
         let (amount, next) = match config.application {
             Application::Periodic { write, every } => (write.get().min(left), Some(now + every)),
@@ -124,16 +107,20 @@ impl Foreign {
             self.next_act = None;
         } else {
             client.application(now, Act::Write(amount));
-            let next = next.into_iter().chain(stop);
-            self.next_act = next.min();
+            self.next_act = next;
+        }
+    }
+
+    /// Its `duration` is over, and so is the flow, whatever the stack has buffered.
+    pub fn stop(&mut self, now: Instant) {
+        if !self.is_over {
+            self.pair.hosts[CLIENT].application(now, Act::Finish);
+            self.finished = Some(now);
         }
     }
 
     /// The next datagram to leave at `now`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Leaving> {
-        if self.is_stopped {
-            return None;
-        }
         for from in [CLIENT, SERVER] {
             if !self.awake[from] {
                 continue;
@@ -162,20 +149,16 @@ impl Foreign {
             return false;
         }
         let [client, server] = self.pair.hosts.each_mut().map(|host| host.facts());
-        let has_ended = server.is_finished || self.is_stopped;
-        if has_ended {
+        if server.is_finished {
             self.finished = Some(now);
         }
         let ends = |host: &Facts| host.closed.is_some() || host.fault.is_some();
-        self.is_over = has_ended || ends(&client) || ends(&server);
+        self.is_over = self.finished.is_some() || ends(&client) || ends(&server);
         self.is_over
     }
 
     /// When a timer expires or the application acts.
     pub fn deadline(&mut self) -> Instant {
-        if self.is_stopped {
-            return Instant::MAX;
-        }
         let deadlines = self
             .pair
             .hosts

@@ -2,7 +2,7 @@
 //!
 //! A packet that arrives makes its flow act at the same instant: the calendar has flows behind
 //! links, so each flow acts after all arrivals of the instant. The hosts of a flow that is over still
-//! answer packets, and their timers expire, until the run ends.
+//! answer packets, and their timers expire, until its `duration` is over or the run ends.
 
 use measure::FlowResult;
 use network::{Ecn, Packet};
@@ -67,10 +67,12 @@ impl<'a> World<'a> {
     pub(super) fn datagram_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
         let now = self.now;
         let datagram = carried.take_datagram(self.fabric.aside());
-        if now >= self.end() {
+        let end = self.end();
+        let state = self.flows.get_mut(flow);
+        if now >= end.min(state.place().stop) {
             return;
         }
-        let Some(foreign) = self.flows.get_mut(flow).foreign_mut() else {
+        let Some(foreign) = state.foreign_mut() else {
             return;
         };
         if let Some(observe) = &mut self.foreign.observe {
@@ -105,17 +107,21 @@ impl<'a> World<'a> {
         let is_past = now >= self.end();
         let state = self.flows.get_mut(flow);
         state.wake_application(Instant::MAX);
-        let config = state.place().config;
+        let (config, stop) = (state.place().config, state.place().stop);
         if let Some(foreign) = state.foreign_mut().filter(|_| !is_past) {
-            foreign.act(now, config);
-            while let Some(leaving) = self.poll_foreign(flow) {
-                self.offer_datagram(flow, leaving);
+            if now < stop {
+                foreign.act(now, config);
+                while let Some(leaving) = self.poll_foreign(flow) {
+                    self.offer_datagram(flow, leaving);
+                }
+            } else {
+                foreign.stop(now);
             }
             self.note_foreign_end(flow);
         }
         let state = self.flows.get_mut(flow);
-        if let Some(foreign) = state.foreign_mut().filter(|_| !is_past) {
-            let deadline = foreign.deadline().max(now);
+        if let Some(foreign) = state.foreign_mut().filter(|_| !is_past && now < stop) {
+            let deadline = foreign.deadline().max(now).min(stop);
             state.wake_application(deadline);
         }
         let (side, deadline) = (state.sender_side(), state.application_due());
