@@ -4,7 +4,7 @@ use crate::drain;
 use crate::growth::{self, Congestion, Fit, total};
 use crate::report::{Limits, Reason, Vantage};
 use crate::sender::{Grown, Moment, Sender};
-use crate::thresholds::{FULL_WINDOW_PART, GAP_PART, GAP_SEGMENTS, LEAST_ROUNDS, NEVER_LARGER};
+use crate::thresholds::{GAP_PART, GAP_SEGMENTS, LEAST_ROUNDS, NEVER_LARGER};
 
 /// The growth of the flight, if it lasted for two rounds.
 #[derive(Clone, Copy)]
@@ -185,7 +185,6 @@ fn grown(
         recovery_s: 0.0,
     };
     let never_larger = sender.largest_window <= last.flight + NEVER_LARGER * mss;
-    let full = (NEVER_LARGER * mss).max(largest.flight / FULL_WINDOW_PART);
     Some(Growth {
         fit,
         last,
@@ -194,7 +193,7 @@ fn grown(
         stopped: congestion.is_some_and(|it| growth::stopped_before(sender, &fit, it, horizon)),
         rest,
         never_larger,
-        blocked: never_larger || largest.window_left < full,
+        blocked: never_larger || growth::is_full(largest, mss),
         holds_flight: growth::holds_flight(sender, &last),
         loses: hidden.is_some_and(|hidden| growth::loses(sender, &last, &hidden.losses)),
     })

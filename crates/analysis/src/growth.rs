@@ -26,6 +26,11 @@ pub fn near(flight: i64, mss: i64) -> i64 {
     (flight / SLOPE_OVER).max(SLOPE_SEGMENTS * mss)
 }
 
+/// Whether the receive window was full at a point.
+pub fn is_full(point: &Grown, mss: i64) -> bool {
+    point.window_left < (NEVER_LARGER * mss).max(point.flight / FULL_WINDOW_PART)
+}
+
 /// Seconds in all limits.
 pub fn total(limits: &Limits) -> f64 {
     limits.congestion_window_s
@@ -94,8 +99,7 @@ pub fn fit(points: &[Grown], mss: i64) -> Option<Fit> {
         };
         let Some(slope) = slopes[index] else { continue };
         // Where the receive window is full, the growth is that of the receiver.
-        let is_held = here.window_left < here.flight / FULL_WINDOW_PART;
-        if slope >= fast * scale || is_held {
+        if slope >= fast * scale || is_full(&here, mss) {
             (fit.last, fit.conservative) = (index, false);
         } else if slope >= (CONSERVATIVE * scale).max(AVOIDANCE * mss as f64 / here.flight as f64) {
             // Only a run of it that follows without a gap.
