@@ -147,6 +147,13 @@ def _function(statistic: str) -> Callable[..., Any]:
     return lambda values, axis=None: np.quantile(values, fraction, axis=axis)
 
 
+def quotient(above: Values, below: Values) -> Values:
+    """``above / below``; NaN where the divisor is zero."""
+    nothing = np.full(np.shape(below), np.nan)
+    found: Values = np.divide(above, below, where=below != 0, out=nothing)
+    return found
+
+
 def _quantile(statistic: str) -> float | None:
     if statistic == "median":
         return 0.5
@@ -344,9 +351,7 @@ def _unpaired(
         above, below = function(a, axis=-1), function(b, axis=-1)
         if relation == "difference":
             return np.asarray(above - below)
-        nothing = np.full(np.shape(below), np.nan)
-        ratio: Values = np.divide(above, below, where=below != 0, out=nothing)
-        return ratio
+        return quotient(above, below)
 
     value = float(combine(one, other))
     if np.isnan(value):

@@ -14,7 +14,7 @@ import polars as pl
 
 from slowstart import plots
 from slowstart.figures import colors
-from slowstart.studies.estimates import Estimate
+from slowstart.studies.estimates import Estimate, quotient
 from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
@@ -109,20 +109,13 @@ def _estimate(
     return Estimate(value, low, high, confidence, seeds, seeds)
 
 
-def _over(above: Values, below: Values) -> Values:
-    """The quotient; NaN where the divisor is zero."""
-    nothing = np.full(np.shape(below), np.nan)
-    quotient: Values = np.divide(above, below, where=below != 0, out=nothing)
-    return quotient
-
-
 def _ratio_of_means(other: Values, one: Values) -> Values:
     """Mean time of the baseline (``other``) divided by that of the scheme."""
-    return _over(_over(other[..., 1], other[..., 0]), _over(one[..., 1], one[..., 0]))
+    return quotient(quotient(other[..., 1], other[..., 0]), quotient(one[..., 1], one[..., 0]))
 
 
 def _gain(other: Values, one: Values) -> Values:
-    gain: Values = _over(other[..., 1], other[..., 0]) - _over(one[..., 1], one[..., 0])
+    gain: Values = quotient(other[..., 1], other[..., 0]) - quotient(one[..., 1], one[..., 0])
     return gain
 
 
@@ -201,7 +194,7 @@ def _packets(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _percent(packets: Values) -> Values:
-    return _over(100 * packets[..., 1], packets[..., 0])
+    return quotient(100 * packets[..., 1], packets[..., 0])
 
 
 def loss(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
@@ -231,7 +224,7 @@ def loss_ratio(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) 
         return None
 
     def ratio(a: Values, b: Values) -> Values:
-        return _over(_percent(a), _percent(b))
+        return quotient(_percent(a), _percent(b))
 
     return _estimate(*_pairs(_packets(one), _packets(other)), ratio)
 

@@ -37,18 +37,8 @@ def left_at(flow: Mapping[str, Any]) -> float | None:
     return None if end is None else float(end) + float(flow["start_s"])
 
 
-_LATEST: list[tuple[pl.DataFrame, tuple[Floats, Floats]]] = []
-"""The last answer of :func:`rate_arrays`: two numbers of a run ask for it one after the other."""
-
-
 def rate_arrays(series: pl.DataFrame) -> tuple[Floats, Floats]:
     """The bitrate of Kachooei 2024, cwnd / RTT: the moment of each ACK, and the bitrate there."""
-    if not _LATEST or _LATEST[0][0] is not series:
-        _LATEST[:] = [(series, _rate_arrays(series))]
-    return _LATEST[0][1]
-
-
-def _rate_arrays(series: pl.DataFrame) -> tuple[Floats, Floats]:
     moments, window, rtt = (
         series[name].cast(pl.Float64).to_numpy() for name in ("time_s", "cwnd_bytes", "rtt_ms")
     )
