@@ -265,14 +265,17 @@ fn record_simulated(script: &Script) -> PyResult<Vec<Step>> {
     replay::replay(script, &mut simulated).map_err(errors::run)
 }
 
-/// The kernel's recording of a stream.
-fn record_kernel(script: &Script) -> PyResult<Vec<Step>> {
-    kernel_stack::with_kernel(script, None, true, |stack| replay::replay(script, stack))
-        .map_err(|error| stack_error(&error))?
-        .map_err(errors::run)
+/// The kernel's recording of a stream, and whether the phase of its timers was known.
+fn record_kernel(script: &Script) -> PyResult<(Vec<Step>, bool)> {
+    kernel_stack::with_kernel(script, None, true, |stack| {
+        replay::replay(script, stack).map(|steps| (steps, stack.is_aligned()))
+    })
+    .map_err(|error| stack_error(&error))?
+    .map_err(errors::run)
 }
 
-/// A stream differs if this many runs in which the host was in time differ from the simulation.
+/// A stream differs if this many runs in which the host was in time, and the phase of the kernel's
+/// timers known, differ from the simulation.
 const DIFFERING: usize = 3;
 /// How often the kernel runs a stream at most.
 const STREAM_RUNS: usize = 12;
@@ -283,7 +286,7 @@ enum Verdict {
     Identical,
     /// The event, the difference, and what the kernel did in the last run.
     Differs(usize, String, Vec<Step>),
-    /// The host was late in so many runs that none of the others decides.
+    /// In most runs, the host was late or the phase of the kernel's timers unknown.
     NotJudged,
 }
 
@@ -293,7 +296,7 @@ fn judge(script: &Script) -> PyResult<Verdict> {
     let simulated = record_simulated(script)?;
     let mut differing = 0;
     for _ in 0..STREAM_RUNS {
-        let theirs = record_kernel(script)?;
+        let (theirs, is_aligned) = record_kernel(script)?;
         let Some((at, difference)) = replay::compare(&simulated, &theirs) else {
             return Ok(Verdict::Identical);
         };
@@ -302,7 +305,7 @@ fn judge(script: &Script) -> PyResult<Verdict> {
                 return Ok(Verdict::Identical);
             }
         }
-        differing += usize::from(replay::is_punctual(&theirs));
+        differing += usize::from(is_aligned && replay::is_punctual(&theirs));
         if differing == DIFFERING {
             return Ok(Verdict::Differs(at, difference, theirs));
         }
@@ -312,7 +315,7 @@ fn judge(script: &Script) -> PyResult<Verdict> {
 
 /// Compares the simulated TCP with the kernel over the random stream of `profile` and `seed`. With
 /// `shrinks`, the result has the shortest script that still differs. Returns a JSON object whose
-/// `identical` is null if the host was late too often.
+/// `identical` is null if the host was late too often, or the kernel does not show its ticks.
 #[pyfunction]
 pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -> PyResult<String> {
     py.detach(|| {
@@ -340,7 +343,7 @@ pub fn compare_stream(py: Python<'_>, profile: &str, seed: u64, shrinks: bool) -
                         }
                         _ => None,
                     });
-                let steps = record_kernel(&short)?;
+                let (steps, _) = record_kernel(&short)?;
                 shortest = (short, steps);
             }
             report["script"] = json!(replay::text(&shortest.0, &shortest.1));

@@ -51,7 +51,8 @@ const PATIENCE: time::Duration = time::Duration::from_secs(1);
 
 /// Runs `work` with the kernel as the stack of `script`. `congestion` is the kernel's name of a
 /// congestion control, in place of the script's. `aligned`: time zero is the beginning of a group of
-/// ticks of the kernel's timer wheel, so that its timers have a known phase (root alone knows it).
+/// ticks of the kernel's timer wheel, so that its timers have a known phase, if the kernel shows its
+/// ticks ([`KernelStack::is_aligned`]; to root alone).
 ///
 /// # Errors
 /// No namespace or device could be made (both need root), or a setting is refused.
@@ -67,9 +68,11 @@ pub fn with_kernel<T: Send>(
         configure(script)?;
         emulator::prefer_thread();
         let _ = nix::sys::prctl::set_timerslack(1);
+        let group = aligned.then(ticks::next_beginning).flatten();
         let mut stack = KernelStack {
             device,
-            start: ticks::begin(aligned),
+            start: group.unwrap_or_else(monotonic_nanos),
+            is_aligned: group.is_some(),
             wire: Wire::new(
                 End {
                     address: HOST,
@@ -124,6 +127,7 @@ pub struct KernelStack {
     device: File,
     /// Monotonic clock at time zero.
     start: u64,
+    is_aligned: bool,
     wire: Wire,
     /// The script's numbers.
     sockets: BTreeMap<i64, Socket>,
@@ -143,6 +147,13 @@ enum Socket {
 }
 
 impl KernelStack {
+    /// Whether time zero is the beginning of a group of ticks. If not, the phase of the kernel's timers
+    /// is unknown.
+    #[must_use]
+    pub fn is_aligned(&self) -> bool {
+        self.is_aligned
+    }
+
     fn elapsed(&self) -> Instant {
         Instant::from_nanos(monotonic_nanos().saturating_sub(self.start))
     }

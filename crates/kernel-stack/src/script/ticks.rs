@@ -22,19 +22,23 @@ pub fn tick() -> Duration {
     }
 }
 
-/// Time zero on the monotonic clock: now or, if `aligned`, the next group of ticks, which has just begun.
-pub fn begin(aligned: bool) -> u64 {
-    let group = (0..READINGS).filter(|_| aligned).find_map(|_| {
+/// Waits for the next group of ticks. Returns when it began on the monotonic clock, in nanoseconds, or
+/// `None` at once if the kernel does not show its ticks, or too slowly.
+pub fn next_beginning() -> Option<u64> {
+    let tick = tick();
+    let start = (0..READINGS).find_map(|reading| {
+        // A fast machine reads the list twenty times near one tick.
+        if reading > 0 {
+            pause(tick / 3);
+        }
         let list = fs::read_to_string("/proc/timer_list").ok()?;
-        next_group(&list, tick().as_nanos(), monotonic_nanos())
-    });
-    if let Some(start) = group {
-        // A thread that wakes late changes nothing of the phase.
-        pause(Duration::from_nanos(
-            start.saturating_sub(monotonic_nanos()),
-        ));
-    }
-    group.unwrap_or_else(monotonic_nanos)
+        next_group(&list, tick.as_nanos(), monotonic_nanos())
+    })?;
+    // A thread that wakes late changes nothing of the phase.
+    pause(Duration::from_nanos(
+        start.saturating_sub(monotonic_nanos()),
+    ));
+    Some(start)
 }
 
 /// When the kernel's tick number (`jiffies`) is next a multiple of [`GROUP`], from the kernel's `list`
