@@ -17,8 +17,8 @@ from slowstart.report.progress import Meter
 def validate(streams: int, *, seed: int, output: str | None, as_json: bool, quiet: bool) -> int:
     """Compares ``streams`` streams of each profile; returns 1 if one differs.
 
-    A stream has no verdict, and its ``identical`` is ``None``, if in most of its runs the host was late
-    or the phase of the kernel's ticks unknown.
+    A stream has no verdict, and its ``identical`` is ``None``, if in most of its runs the host was
+    late or the phase of the kernel's ticks unknown.
 
     Raises:
         InputError: This user may not create network namespaces.
@@ -67,6 +67,6 @@ def _show(profiles: list[str], found: list[dict[str, Any]]) -> None:
     for row in found:
         name = f"{row['profile']}-{row['seed']}"
         if row["identical"] is None:
-            write(f"{name}: not judged: in most runs this host was late, or its ticks were unknown\n")
+            write(f"{name}: not judged: in most runs this host was late or its ticks unknown\n")
         elif not row["identical"]:
             write(f"{name}, event {row['event']}: {row['difference']}\n")
