@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,36 @@ def test_a_knifes_edge_is_no_error_but_is_still_reported() -> None:
     assert same.measured.startswith("1 of 1 cases; with 1 knife's edges: 1 of 2")
     assert [each.cases for each in compare.rows([fine, edge])] == [1]
     assert not judge.verdicts([replace(edge, edge=False)])[0].holds
+
+
+def test_an_error_within_what_a_slightly_different_rate_moves_is_named() -> None:
+    case, other = (grid.Case(grid.quick()[0], each) for each in ("cubic", "reno"))
+
+    def runs(*counts: int | None) -> list[dict[str, Any]]:
+        return [{"run": 0, "valid": True, "retransmitted": count} for count in counts]
+
+    # The kernel has 60 and 100; at another rate, the simulation has 62, and never less than 88.
+    ours = {case: runs(80, 81, 79, 62, 55), other: runs(90, 88, 91, 90, 92)}
+    theirs = {case: runs(60), other: runs(100)}
+
+    def load(which: grid.Case, stack: str) -> list[dict[str, Any]]:
+        return ours[which][:1] if stack == "simulated" else theirs[which]
+
+    first, second = compare.compare([case, other], load, "linux-vm", (), ours.__getitem__)
+    assert first.moved == pytest.approx(25 / 60)
+    assert second.moved == pytest.approx(0.02)
+    assert [first.within, second.within] == [True, False]
+    (verdict,) = judge.verdicts([first, second])
+    alone = judge.verdicts([replace(each, moved=None) for each in (first, second)])[0]
+    assert alone == replace(verdict, chance="")
+    assert verdict.chance == (
+        "of the 1 cases with an error of 33 % or more, 1 lie within what the simulation itself "
+        f"moves at a rate within 1 %: {case.name}"
+    )
+    # A quantity that only some rates have.
+    ours[case] = runs(80, None, 79, 62, 55)
+    assert compare.compare([case], load, "linux-vm", (), ours.__getitem__)[0].moved == math.inf
+    assert compare.compare([case], load, "linux-vm")[0].moved is None
 
 
 def test_the_simulated_hosts_follow_the_kernel(

@@ -285,12 +285,12 @@ def _validate_grid(
     """Runs each case ``count`` times on both stacks, and writes and shows the differences."""
     from slowstart.fidelity import compare, edges, kernels, page
 
-    finished, found = _run(cases, stack, kernel, count, folder, quiet=quiet)
+    finished, found, around = _run(cases, stack, kernel, count, folder, quiet=quiet)
 
     def load(case: Case, which: str) -> list[dict[str, Any]]:
         return finished[case, which]
 
-    differences = compare.compare(cases, load, stack, found)
+    differences = compare.compare(cases, load, stack, found, around.__getitem__)
     if not differences:
         raise RunError(
             "every run on the kernel failed the emulator's timing self-check on this machine"
@@ -327,8 +327,15 @@ def _validate_grid(
 
 def _run(
     cases: Sequence[Case], stack: str, kernel: Kernel, count: int, folder: Path, *, quiet: bool
-) -> tuple[dict[tuple[Case, str], list[dict[str, Any]]], dict[Case, Edge]]:
-    """Makes the missing runs: those of each case on each stack, and the knife edges of cases."""
+) -> tuple[
+    dict[tuple[Case, str], list[dict[str, Any]]],
+    dict[Case, Edge],
+    dict[Case, list[dict[str, Any]]],
+]:
+    """Makes the missing runs; returns them, the knife's edges, and what lies around each case.
+
+    The last are the simulated runs at the case's own rate and at those within one percent.
+    """
     from slowstart.fidelity import edges, runner
 
     jobs = [
@@ -352,8 +359,13 @@ def _run(
             for case in cases
             for which in ("simulated", stack)
         }
-        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0, kernel)))
-    return finished, found
+
+        def simulated(case: Case) -> dict[str, Any] | None:
+            return store.load(runner.Job(case, "simulated", 0, kernel))
+
+        found = edges.find(cases, simulated)
+        around = {case: edges.around(case, simulated) for case in cases}
+    return finished, found, around
 
 
 def _usable(path: Any, named: Sequence[str], stack: str, *, asked: bool) -> list[str]:

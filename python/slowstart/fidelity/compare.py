@@ -41,6 +41,18 @@ class Difference:
     """Number of valid runs: simulated, kernel."""
     edge: bool = False
     """Whether the case is a knife's edge (:mod:`slowstart.fidelity.edges`)."""
+    moved: float | None = None
+    """The largest change of the simulated value at the rates of :data:`edges.FACTORS`.
+
+    A fraction like the error; infinite if some of them lack the quantity; ``None`` if unknown.
+    """
+
+    @property
+    def within(self) -> bool:
+        """Whether a rate within one percent moves the simulation itself by more than the error."""
+        return self.moved is not None and (
+            self.moved > abs(self.error) or (math.isinf(self.moved) and math.isinf(self.error))
+        )
 
 
 def compare(
@@ -48,6 +60,7 @@ def compare(
     load: Callable[[Case, str], list[dict[str, Any]]],
     kernel: str,
     edges: Collection[Case] = (),
+    around: Callable[[Case], Sequence[dict[str, Any]]] = lambda _: (),
 ) -> list[Difference]:
     """The differences of all cases that ran on both stacks.
 
@@ -56,6 +69,7 @@ def compare(
         load: Returns the finished runs of a case on a stack.
         kernel: The stack to compare the simulation with.
         edges: The cases that are knife's edges.
+        around: Returns simulated runs of a case: at its own rate, and then at those around it.
     """
     found = []
     for case in cases:
@@ -65,8 +79,11 @@ def compare(
         ours = [values for values in load(case, "simulated") if values["run"] in numbers]
         if ours and theirs:
             each_quantity = (_difference(case, q, ours, theirs) for q in QUANTITIES)
+            near = around(case)
             found += [
-                replace(each, edge=case in edges) for each in each_quantity if each is not None
+                replace(each, edge=case in edges, moved=_moved(each, near))
+                for each in each_quantity
+                if each is not None
             ]
     return found
 
@@ -79,13 +96,30 @@ def _difference(
         return None
     error, spread = math.inf, None
     if simulated is not None and kernel is not None:
-        scale = max(kernel, _LEAST_COUNT) if quantity.count else kernel
+        scale = _scale(quantity, kernel)
         values = [run[quantity.key] for run in theirs if run.get(quantity.key) is not None]
         error = (simulated - kernel) / scale
         if len(values) > 1 and case.path.repeats:
             spread = (max(values) - min(values)) / 2 / scale
     runs = (len(ours), len(theirs))
     return Difference(case, quantity, simulated, kernel, error, spread, runs)
+
+
+def _scale(quantity: Quantity, kernel: float) -> float:
+    """What an error is relative to."""
+    return max(kernel, _LEAST_COUNT) if quantity.count else kernel
+
+
+def _moved(difference: Difference, around: Sequence[dict[str, Any]]) -> float | None:
+    """See :attr:`Difference.moved`."""
+    values = [run.get(difference.quantity.key) for run in around]
+    known = [value for value in values if value is not None]
+    if len(values) < 2 or not known:
+        return None
+    if len(known) < len(values):
+        return math.inf
+    scale = _scale(difference.quantity, difference.kernel or known[0])
+    return max(abs(value - known[0]) for value in known) / scale if scale else None
 
 
 def _median(runs: Sequence[dict[str, Any]], key: str) -> float | None:

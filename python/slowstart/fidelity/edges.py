@@ -41,6 +41,13 @@ def neighbours(case: Case) -> list[Case]:
     return [replace(case, path=case.path.with_rate(factor)) for factor in FACTORS]
 
 
+def around(case: Case, simulated: Callable[[Case], dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """The simulated runs of a case and of its neighbours; none where one is missing."""
+    near = neighbours(case)
+    runs = [run for each in (case, *near) if (run := simulated(each)) is not None]
+    return runs if near and len(runs) > len(near) else []
+
+
 def find(
     cases: Iterable[Case], simulated: Callable[[Case], dict[str, Any] | None]
 ) -> dict[Case, Edge]:
@@ -52,9 +59,8 @@ def find(
     """
     found = {}
     for case in cases:
-        around = neighbours(case)
-        runs = [run for each in (case, *around) if (run := simulated(each)) is not None]
-        if not around or len(runs) <= len(around):
+        runs = around(case, simulated)
+        if not runs:
             continue
         exits = tuple(run["exit_s"] for run in runs)
         known = [each for each in exits if each is not None]

@@ -34,6 +34,8 @@ class Verdict:
     cases: int
     holds: bool
     measured: str
+    chance: str = ""
+    """Which of the largest errors the simulation itself makes at a rate within one percent."""
 
 
 def verdicts(differences: Sequence[Difference]) -> list[Verdict]:
@@ -80,7 +82,24 @@ def _bounded(differences: Sequence[Difference], key: str) -> Verdict | None:
         len(group),
         middle <= MEDIAN_BOUND and high <= P95_BOUND,
         f"median {percent(middle)}, 95th percentile {percent(high)}",
+        _within(group, high),
     )
+
+
+def _within(group: Sequence[Difference], high: float) -> str:
+    """Which errors from ``high`` on are no larger than what a slightly different rate makes.
+
+    A rate within one percent also moves times and rates by as much, so small errors all lie within.
+    """
+    largest = [each for each in group if abs(each.error) >= high > 0 and each.moved is not None]
+    if not largest:
+        return ""
+    names = [each.case.name for each in largest if each.within]
+    words = (
+        f"of the {len(largest)} cases with an error of {percent(high)} or more, {len(names)} lie"
+    )
+    words += " within what the simulation itself moves at a rate within 1 %"
+    return f"{words}: {'; '.join(names)}" if names else words
 
 
 def _same_exit(differences: Sequence[Difference]) -> Verdict | None:

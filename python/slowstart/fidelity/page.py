@@ -79,6 +79,8 @@ def show(differences: Sequence[Difference], lost: int, where: str) -> None:
             console.print(f"{head}:")
         for verdict in group:
             console.print(f"{'holds ' if verdict.holds else 'FAILS '} {_sentence(verdict)}")
+            if verdict.chance:
+                console.print(f"       {verdict.chance}")
     edges = knife_edges(differences)
     if edges:
         console.print(f"Knife's edges, not counted ({len(edges)}): {'; '.join(edges)}")
@@ -103,7 +105,13 @@ def document(differences: Sequence[Difference], facts: dict[str, Any]) -> dict[s
 
     def judged(group: Sequence[Verdict]) -> list[dict[str, Any]]:
         return [
-            {"claim": v.claim, "cases": v.cases, "holds": v.holds, "measured": v.measured}
+            {
+                "claim": v.claim,
+                "cases": v.cases,
+                "holds": v.holds,
+                "measured": v.measured,
+                "chance": v.chance,
+            }
             for v in group
         ]
 
@@ -136,6 +144,7 @@ def document(differences: Sequence[Difference], facts: dict[str, Any]) -> dict[s
                 "kernel": each.kernel,
                 "error": _finite(each.error),
                 "knife_edge": each.edge,
+                "moved": None if each.moved is None else _finite(each.moved),
                 "kernel_spread": each.spread,
                 "runs": {"simulated": each.runs[0], "kernel": each.runs[1]},
             }
@@ -164,6 +173,8 @@ def markdown(differences: Sequence[Difference]) -> str:
             f"| {each.claim} | {each.cases} | {'yes' if each.holds else 'no'} | {each.measured} |"
             for each in group
         ]
+        lines.append("")
+        lines += [f"- {each.claim}: {each.chance}." for each in group if each.chance]
         lines.append("")
     for algorithm in (None, *dict.fromkeys(each.case.algorithm for each in differences)):
         these = [each for each in differences if algorithm in (None, each.case.algorithm)]
