@@ -509,13 +509,17 @@ class Scenario:
             flows: New names of flows, by the present ones.
         """
 
-    def with_hosts(self, *, tick_us: int, autotuning: str | None = None) -> Scenario:
+    def with_hosts(
+        self, *, tick_us: int, autotuning: str | None = None, burst_bps: int | None = None
+    ) -> Scenario:
         """The same scenario with hosts as a kernel has them.
 
         Args:
             tick_us: The length of their tick; 0 for exact timers.
             autotuning: How receivers size their windows, as the key of a flow; unchanged if
                 ``None``.
+            burst_bps: The rate in bit/s at which the packets of a burst leave the sending host, as
+                of ``[[hosts]]``; all at once if ``None``. A path with hosts of its own keeps them.
 
         Raises:
             InputError: There is no such autotuning.

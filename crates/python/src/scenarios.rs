@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use scenario::{Autotuning, CompareOptions, ExactScenario, PathModel};
-use units::Duration;
+use units::{Duration, Rate};
 
 use crate::classes;
 use crate::errors::input;
@@ -291,10 +291,15 @@ impl Scenario {
         Ok(self.changed(changed))
     }
 
-    /// The same scenario with hosts as a kernel has them: the length of their tick, and how the
-    /// receivers size their windows.
-    #[pyo3(signature = (*, tick_us, autotuning = None))]
-    fn with_hosts(&self, tick_us: u32, autotuning: Option<&str>) -> PyResult<Self> {
+    /// The same scenario with hosts as a kernel has them: the length of their tick, how the receivers
+    /// size their windows, and the rate at which a burst leaves.
+    #[pyo3(signature = (*, tick_us, autotuning = None, burst_bps = None))]
+    fn with_hosts(
+        &self,
+        tick_us: u32,
+        autotuning: Option<&str>,
+        burst_bps: Option<NonZero<u64>>,
+    ) -> PyResult<Self> {
         let autotuning = autotuning
             .map(|word| {
                 Autotuning::of_word(word).ok_or_else(|| {
@@ -311,6 +316,9 @@ impl Scenario {
             if let Some(autotuning) = autotuning {
                 flow.settings.autotuning = autotuning;
             }
+        }
+        if let Some(rate) = burst_bps {
+            changed.limit_bursts(Rate::from_bits_per_sec(rate.get()));
         }
         Ok(self.changed(changed))
     }

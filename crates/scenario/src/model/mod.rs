@@ -116,6 +116,28 @@ impl Scenario {
             duration: None,
         }
     }
+
+    /// Puts one host behind an access link of `rate` in front of the path, which sends all flows that
+    /// begin there: a kernel takes time for each packet of a burst. A path with hosts of its own, or
+    /// of a cloud, keeps them.
+    pub fn limit_bursts(&mut self, rate: Rate) {
+        if !self.path.hosts.is_empty() || self.path.cloud.is_some() {
+            return;
+        }
+        self.path.hosts.push(Hosts {
+            name: "sending host".into(),
+            at: Node::LEFT,
+            count: 1,
+            rate: Some(rate),
+            buffer: QueueLimit::Unlimited,
+            overhead: self.path.forward.overhead,
+            delays: vec![Duration::ZERO],
+        });
+        let flows = self.flows.iter_mut();
+        for flow in flows.filter(|flow| flow.ends == Ends::default()) {
+            flow.ends.from = Some(Place::Hosts(0));
+        }
+    }
 }
 
 /// Of an idle path.
