@@ -125,10 +125,21 @@ impl Portions {
         !self.is_writing
     }
 
-    /// Whether the head is all of the queue.
+    /// Whether the head is all of the queue: head, packets behind it and tail add up.
     #[inline]
-    pub(crate) fn head_is_last(&self) -> bool {
-        self.behind.is_empty() && self.tail_from == self.queued
+    pub(crate) const fn head_is_last(&self) -> bool {
+        self.head_end == self.queued
+    }
+
+    /// Bytes of the head beyond `next`, if it has at least `bytes` and others follow: then it need not
+    /// grow.
+    #[inline]
+    pub(crate) const fn long_head(&self, next: u64, bytes: u64) -> Option<u64> {
+        let len = self.head_end.saturating_sub(next);
+        if len < bytes || self.head_is_last() {
+            return None;
+        }
+        Some(len)
     }
 
     /// Bytes of the packet that begins with `next`, the first byte not sent.

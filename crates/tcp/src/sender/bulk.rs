@@ -12,8 +12,9 @@
 //! estimator changes only with the first of them, and only that one can find nothing in flight. The
 //! pacer computes when the next burst may leave from the bytes of the whole burst.
 //!
-//! After a burst that used up the windows or the data, nothing more can leave at this time, so the
-//! pass ends at once and not with the next call.
+//! After a burst or a segment that used up the windows or the data, nothing more can leave at this
+//! time, so the pass ends at once and not with the next call. Nor can a lost segment leave without a
+//! window, so a pass that begins without one ends at once, too.
 //!
 //! The tests of `shortcuts_tests.rs` compare each burst with the segments of [`Sender::poll_transmit`].
 
@@ -49,28 +50,42 @@ impl Sender {
                 match self.choose(now) {
                     Choice::New => {}
                     Choice::Nothing => return None,
-                    Choice::Segment(segment) => return Some(Burst::single(segment)),
+                    Choice::Segment(segment) => {
+                        self.end_exhausted_pass(now);
+                        return Some(Burst::single(segment));
+                    }
                 }
             }
         }
         let count = self.alike();
         if count <= 1 {
             self.pass.take_segment();
-            return Some(Burst::single(self.send_new(now)));
+            let segment = self.send_new(now);
+            self.end_exhausted_pass(now);
+            return Some(Burst::single(segment));
         }
         self.pass.take_segments(count);
         let segment = self.send_many(now, count);
-        if !self.pass.has_burst() && self.is_exhausted() {
-            self.pacer.unblock();
-            self.end_pass(now);
-        }
+        self.end_exhausted_pass(now);
         Some(Burst { segment, count })
     }
 
-    /// Whether nothing but new data may leave, so that [`Self::choose`] would ask only for that.
+    /// Whether nothing but new data may leave, so that [`Self::choose`] would ask only for that. A
+    /// lost segment needs a window.
     #[inline]
     fn sends_only_new(&self) -> bool {
-        self.shortcuts.bursts && !self.repair.is_under_way() && !self.board.has_pending()
+        self.shortcuts.bursts
+            && !self.repair.is_under_way()
+            && (!self.board.has_pending() || !self.has_cwnd_left())
+    }
+
+    /// Ends the pass if the next call would only do that.
+    #[inline]
+    fn end_exhausted_pass(&mut self, now: Instant) {
+        if !self.pass.has_new_burst() && self.is_exhausted() {
+            self.pacer.unblock();
+            self.end_pass(now);
+        }
     }
 
     /// How many of the burst's remaining segments are alike.

@@ -72,28 +72,25 @@ impl Sender {
 
     /// The same as [`Self::begin_packet`] for a sender that never paces, with data in flight and
     /// nothing left to queue: what follows if the first packet of several has all that may leave.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_full_packet(&mut self, now: Instant, (left, usable): (u32, u64)) -> bool {
-        let (next, smss) = (self.snd_nxt, self.smss());
         let full = self.full_burst.segments(
             self.pacer.quotient(),
             self.rtt.min(),
-            smss,
+            self.smss(),
             (LEAST_SEGMENTS, self.config.tso_segments),
         );
         let most = left.min(full).min((self.cwnd.segments() / 2).max(1));
-        let bytes = u64::from(most) * smss;
+        let bytes = u64::from(most) * self.smss();
         let Some(portions) = &mut self.portions else {
             return false;
         };
-        if portions.are_over(next) {
+        let Some(len) = portions
+            .long_head(self.snd_nxt, bytes)
+            .filter(|_| bytes <= usable)
+        else {
             return self.begin_packet(now, (left, usable));
-        }
-        portions.grow_head(next, bytes);
-        let len = portions.head_len(next);
-        if len < bytes || usable < bytes || portions.head_is_last() {
-            return self.begin_head(now, (left, usable), (full, bytes));
-        }
+        };
         if left < full && self.defers_packet(now, full, (left, usable), (len, false)) {
             return false;
         }
@@ -107,6 +104,7 @@ impl Sender {
 
     /// Begins a burst of the first packet. The windows permit `left` segments and `usable` bytes. Even
     /// if nothing fits into the peer's window, the packet grows.
+    #[inline(never)]
     pub(super) fn begin_packet(&mut self, now: Instant, (left, usable): (u32, u64)) -> bool {
         let next = self.snd_nxt;
         if self.portions.as_mut().is_some_and(|it| it.are_over(next)) {
@@ -128,7 +126,6 @@ impl Sender {
 
     /// The same after the packet has grown. A full burst has `full` segments, and this one at most
     /// `most` bytes.
-    #[inline(never)]
     fn begin_head(
         &mut self,
         now: Instant,
