@@ -247,10 +247,9 @@ class Store(RunStore):
         for keep in ("all", "flows", "none"):
             units = [unit for unit in virtual if unit.keeps == keep]
             for place in range(0, len(units), cores):
-                batch = units[place : place + cores]
-                alone = [[unit] for unit in batch]
+                alone = [[unit] for unit in units[place : place + cores]]
                 self._simulate(alone, keep, threads, tell, "linux-vm", force=force)
-                done += len(batch)
+                done += len(alone)
                 tell(0)
         expected = [real_time_s(unit.job.scenario) for unit in real]
         began, passed = time.monotonic(), 0.0
