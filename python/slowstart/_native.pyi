@@ -647,8 +647,8 @@ class Result:
     def untrusted(self) -> list[tuple[int, int, list[str]]]:
         """Kernel runs that failed the timing self-check: index of scenario, run, and reasons."""
 
-    def flow_traces(self) -> Table:
-        """One row per ACK; needs ``traces=True``."""
+    def flow_traces(self, columns: Sequence[str] | None = None) -> Table:
+        """One row per ACK; needs ``traces=True``. With ``columns``, only these."""
 
     def link_traces(self) -> Table:
         """One row per packet offered to a link; needs ``traces=True``."""

@@ -25,9 +25,25 @@ pub use networks::{network_drops, networks, nodes};
 pub struct Table {
     fields: Vec<Field>,
     columns: Vec<ArrayRef>,
+    /// The columns to make; all without it.
+    wanted: Option<Vec<String>>,
 }
 
 impl Table {
+    /// A table that makes only these columns. The values of others are not even read.
+    #[must_use]
+    pub fn with_only(wanted: Option<&[String]>) -> Self {
+        Self {
+            wanted: wanted.map(<[_]>::to_vec),
+            ..Self::default()
+        }
+    }
+
+    fn makes(&self, name: &str) -> bool {
+        let wanted = self.wanted.as_ref();
+        wanted.is_none_or(|wanted| wanted.iter().any(|each| each == name))
+    }
+
     fn column(&mut self, name: &str, array: ArrayRef) {
         let nullable = array.null_count() > 0
             || matches!(array.data_type(), DataType::Float64 | DataType::UInt64);
@@ -40,6 +56,9 @@ impl Table {
     // iterator itself would be compiled again for each column.
     /// Appends a column of words.
     pub fn text<S: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = S>) {
+        if !self.makes(name) {
+            return;
+        }
         self.words(name, &values.collect::<Vec<_>>());
     }
 
@@ -49,6 +68,9 @@ impl Table {
 
     /// Appends a column of words, with nulls.
     pub fn maybe_text(&mut self, name: &str, values: impl Iterator<Item = Option<String>>) {
+        if !self.makes(name) {
+            return;
+        }
         self.texts(name, values.collect());
     }
 
@@ -59,6 +81,9 @@ impl Table {
 
     /// Appends a column of small numbers.
     pub fn number(&mut self, name: &str, values: impl Iterator<Item = u32>) {
+        if !self.makes(name) {
+            return;
+        }
         self.column(
             name,
             Arc::new(UInt32Array::from(values.collect::<Vec<_>>())),
@@ -67,6 +92,9 @@ impl Table {
 
     /// Appends a column of counts, with nulls.
     pub fn count(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+        if !self.makes(name) {
+            return;
+        }
         self.counts(name, values.collect());
     }
 
@@ -76,6 +104,9 @@ impl Table {
 
     /// Appends a column of real numbers, with nulls.
     pub fn real(&mut self, name: &str, values: impl Iterator<Item = Option<f64>>) {
+        if !self.makes(name) {
+            return;
+        }
         self.reals(name, values.collect());
     }
 
@@ -85,6 +116,9 @@ impl Table {
 
     /// Appends a column of truth values.
     pub fn truth(&mut self, name: &str, values: impl Iterator<Item = bool>) {
+        if !self.makes(name) {
+            return;
+        }
         self.truths(name, values.collect());
     }
 
@@ -421,11 +455,14 @@ pub fn probes(found: &Characterization) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row per ACK, flow and run.
+/// One row per ACK, flow and run; with `wanted`, only these columns.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
-pub fn flow_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
+pub fn flow_traces(
+    traces: &[Traces],
+    wanted: Option<&[String]>,
+) -> Result<RecordBatch, ArrowError> {
     let all = || {
         traces
             .iter()
@@ -433,7 +470,7 @@ pub fn flow_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
     };
     let each =
         || all().flat_map(|(trace, flow)| std::iter::repeat_n((trace, flow), flow.time_s.len()));
-    let mut table = Table::default();
+    let mut table = Table::with_only(wanted);
     table.text("scenario", each().map(|(trace, _)| &trace.scenario));
     table.text("path", each().map(|(trace, _)| &trace.path));
     table.number("run", each().map(|(trace, _)| trace.run));

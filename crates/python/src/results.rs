@@ -292,9 +292,20 @@ impl Result {
             .collect()
     }
 
-    /// One row per ACK; requires `traces=True`.
-    fn flow_traces(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| Table::new(tables::flow_traces(self.traces()?)))
+    /// One row per ACK; requires `traces=True`. With `columns`, only these.
+    #[pyo3(signature = (columns=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 makes the vector")]
+    fn flow_traces(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Table> {
+        let table =
+            py.detach(|| Table::new(tables::flow_traces(self.traces()?, columns.as_deref())))?;
+        let there = table.batch.schema();
+        for name in columns.iter().flatten() {
+            if there.column_with_name(name).is_none() {
+                let message = format!("the time series of flows have no column {name}");
+                return Err(errors::input(message));
+            }
+        }
+        Ok(table)
     }
 
     /// One row per packet offered to a link; requires `traces=True`.

@@ -63,6 +63,9 @@ class Extract:
     """Identifies ``function`` and its parameters: if it changes, finished runs are repeated."""
     links: bool = True
     """Whether ``function`` reads the time series of links; without, it gets an empty table."""
+    columns: tuple[str, ...] | None = None
+    """The columns of the flow's time series that ``function`` reads, which may be all that it gets;
+    without, it gets all. Words in each row take most of the time to make them."""
 
 
 def first(conditions: pl.Series) -> int | None:
@@ -82,7 +85,9 @@ def time_to(name: str, count: int) -> Extract:
         place = first(series["delivered_bytes"] >= count)
         return None if place is None else float(series["time_s"][place]) - float(flow["start_s"])
 
-    return Extract(name, find, f"time to {count}", links=False)
+    return Extract(
+        name, find, f"time to {count}", links=False, columns=("time_s", "delivered_bytes")
+    )
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,11 @@ class Job:
         """A hash of everything that its runs share."""
         extracts = (f"{each.name}:{each.version}" for each in self.extracts)
         return run_key(self.scenario, self.stack, extracts)
+
+    @cached_property
+    def simulation(self) -> str:
+        """A hash of what determines its runs, whatever is computed from their time series."""
+        return run_key(self.scenario, self.stack) if self.extracts else self.key
 
 
 @dataclass(frozen=True)
@@ -221,24 +231,25 @@ class Store(RunStore):
             if progress is not None:
                 progress(done + so_far, total)
 
+        groups = _same_simulation(simulated)
         for keep in ("all", "flows", "none"):
-            units = [unit for unit in simulated if unit.keeps == keep]
+            left = [group for group in groups if _keeps(group) == keep]
             cores = threads or os.cpu_count() or 1
             most = _MOST_IN_BATCH if keep == "none" else _MOST_TRACED
             size = cores
-            while units:
-                batch, units = units[:size], units[size:]
+            while left:
+                batch, left = left[:size], left[size:]
                 took = self._simulate(batch, keep, threads, tell)
-                done += len(batch)
+                done += sum(map(len, batch))
                 tell(0)
                 size = max(cores, min(most, int(size * min(4.0, _BATCH_S / max(took, 1e-3)))))
         cores = threads or os.cpu_count() or 1
         for keep in ("all", "flows", "none"):
             units = [unit for unit in virtual if unit.keeps == keep]
             for place in range(0, len(units), cores):
-                batch = units[place : place + cores]
-                self._simulate(batch, keep, threads, tell, "linux-vm", force=force)
-                done += len(batch)
+                alone = [[unit] for unit in units[place : place + cores]]
+                self._simulate(alone, keep, threads, tell, "linux-vm", force=force)
+                done += len(alone)
                 tell(0)
         expected = [real_time_s(unit.job.scenario) for unit in real]
         began, passed = time.monotonic(), 0.0
@@ -256,7 +267,7 @@ class Store(RunStore):
 
     def _simulate(
         self,
-        units: Sequence[_Unit],
+        groups: Sequence[Sequence[_Unit]],
         keep: str,
         threads: int | None,
         tell: Callable[[int], None],
@@ -264,7 +275,8 @@ class Store(RunStore):
         *,
         force: bool = False,
     ) -> float:
-        scenarios = [_alone(unit) for unit in units]
+        """Runs each group once and writes the rows of all its units."""
+        scenarios = [_alone(group[0]) for group in groups]
         began = time.monotonic()
         result = on_stack(
             scenarios, stack, keep=keep, threads=threads, force=force,
@@ -272,8 +284,9 @@ class Store(RunStore):
         )  # fmt: skip
         took = time.monotonic() - began
         outcomes = [
-            _Outcome(unit, result.select(place), took / len(units))
-            for place, unit in enumerate(units)
+            _Outcome(unit, result.select(place), took / len(groups) / len(group))
+            for place, group in enumerate(groups)
+            for unit in group
         ]
         self._write(outcomes)
         return took
@@ -346,10 +359,14 @@ class Store(RunStore):
 
     def flow_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
         """The stored time series of flows, with ``job`` and labels."""
+        if not any(job.traces for job in jobs):
+            return pl.DataFrame()
         return self._rows("flow_traces", jobs, "flow", "time_s")
 
     def link_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
         """The stored time series of links, with ``job`` and labels."""
+        if not any(job.traces for job in jobs):
+            return pl.DataFrame()
         return self._rows("link_traces", jobs, "link", "time_s")
 
     def _stored(self, table: str, chosen: pl.DataFrame) -> pl.DataFrame:
@@ -403,6 +420,20 @@ def _wanted(place: int, job: Job) -> pl.DataFrame:
         },
         schema_overrides={"run": pl.UInt32, "seed": pl.UInt64},
     )
+
+
+def _same_simulation(units: Sequence[_Unit]) -> list[list[_Unit]]:
+    """The units, those together that differ only in what is computed from one simulation."""
+    groups: dict[tuple[str, int], list[_Unit]] = {}
+    for unit in units:
+        groups.setdefault((unit.job.simulation, unit.seed), []).append(unit)
+    return list(groups.values())
+
+
+def _keeps(units: Sequence[_Unit]) -> str:
+    """The time series that one of the units needs."""
+    needed = {unit.keeps for unit in units}
+    return next(keep for keep in ("all", "flows", "none") if keep in needed)
 
 
 def _alone(unit: _Unit) -> Scenario:
@@ -474,6 +505,16 @@ def _placed(rows: pl.DataFrame, units: Sequence[_Unit]) -> pl.DataFrame:
     )
 
 
+def _read_by(extracts: Sequence[Extract]) -> list[str] | None:
+    """The columns of time series that the extracts read, and whose flow a row is of."""
+    names = ["flow"]
+    for each in extracts:
+        if each.columns is None:
+            return None
+        names += each.columns
+    return list(dict.fromkeys(names))
+
+
 @dataclass(frozen=True)
 class _Outcome:
     """A finished run, as rows."""
@@ -518,7 +559,7 @@ class _Outcome:
             return flows.with_columns(
                 pl.lit(None, dtype=pl.Float64).alias(each.name) for each in extracts
             )
-        flow_series = pl.DataFrame(self.result.flow_traces())
+        flow_series = pl.DataFrame(self.result.flow_traces(_read_by(extracts)))
         # The series of the links have most of a run's rows.
         reads_links = any(each.links for each in extracts)
         link_series = pl.DataFrame(self.result.link_traces()) if reads_links else pl.DataFrame()

@@ -170,11 +170,14 @@ def _peak(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> flo
     return float(frequency[there][int(np.argmax(amplitude[there]))])
 
 
-first_rtt_ms = Extract("first_rtt_ms", _first_rtt, links=False)
-largest_rtt_ms = Extract("largest_rtt_ms", _largest_rtt, links=False)
-exit_rate_bps = Extract("exit_rate_bps", _exit_rate, links=False)
-rate_capacity_s = Extract("rate_capacity_s", _rate_capacity, links=False)
-rtt_peak_hz = Extract("rtt_peak_hz", _peak, links=False)
+_RTT = ("time_s", "rtt_ms")
+_RATE = ("time_s", "cwnd_bytes", "rtt_ms")
+
+first_rtt_ms = Extract("first_rtt_ms", _first_rtt, links=False, columns=_RTT)
+largest_rtt_ms = Extract("largest_rtt_ms", _largest_rtt, links=False, columns=_RTT)
+exit_rate_bps = Extract("exit_rate_bps", _exit_rate, links=False, columns=_RATE)
+rate_capacity_s = Extract("rate_capacity_s", _rate_capacity, links=False, columns=_RATE)
+rtt_peak_hz = Extract("rtt_peak_hz", _peak, links=False, columns=_RTT)
 
 
 def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
