@@ -286,8 +286,8 @@ def test_the_simulated_hosts_follow_the_kernel(
     with pytest.raises(InputError, match="slowstart vm prepare"):
         kernels.of_stack("linux-vm")
     (kept / "config").write_text("# CONFIG_HZ_100 is not set\nCONFIG_HZ_1000=y\nCONFIG_HZ=1000\n")
-    assert kernels.of_stack("linux-vm") == kernels.Kernel(1000, "linux-6.6")
-    assert kernels.of_stack("linux-vm", 0.0) == kernels.Kernel(0, "linux-6.6")
+    assert kernels.of_stack("linux-vm") == kernels.Kernel(1000, "linux-6.6", 3_150_000_000)
+    assert kernels.of_stack("linux-vm", 0.0) == kernels.Kernel(0, "linux-6.6", 3_150_000_000)
     # A kernel's own run is left as it is.
     case = grid.Case(grid.quick()[0], "cubic")
     simulated, own = (

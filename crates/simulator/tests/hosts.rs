@@ -205,3 +205,29 @@ to = 'clients'
         ]
     );
 }
+
+/// Ten packets of 1514 bytes take 4.04 ms at 30 Mbit/s, and the path at 3000 Mbit/s adds the last one.
+/// Without the host they leave at once, and the path takes its time for ten.
+#[test]
+fn a_sending_host_takes_its_time_for_a_burst() {
+    let flow = Flow {
+        ends: Ends::default(),
+        ..flow("reno", 10 * 1448)
+    };
+    let at_once = Scenario::new(wired(3000, 40, 413), vec![flow]);
+    let mut limited = at_once.clone();
+    limited.limit_bursts(Rate::from_bits_per_sec(30_000_000));
+    let times = [at_once, limited].map(|scenario| {
+        let output = run(&scenario, false);
+        output.result.flows[0].fct_s.expect("completes")
+    });
+    let bits = 1514.0 * 8.0;
+    // The handshake's packets and the last ACK, of 66 to 88 bytes, pass the host as well.
+    let later = times[1] - times[0] - 9.0 * (bits / 30e6 - bits / 3e9) - bits / 30e6;
+    assert!((0.0..0.000_1).contains(&later), "{times:?}");
+    let mut own = Scenario::new(wired(3000, 40, 413), vec![]);
+    own.path.hosts = vec![hosts("servers", Node::LEFT, 9, None, &[0])];
+    let before = own.clone();
+    own.limit_bursts(Rate::from_bits_per_sec(30_000_000));
+    assert_eq!(own, before);
+}
