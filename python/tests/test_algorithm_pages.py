@@ -17,6 +17,7 @@ import pytest
 
 import slowstart
 from slowstart import _native
+from slowstart.figures.canvas import wrapped
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "reference" / "algorithms"
@@ -26,6 +27,10 @@ SECTIONS = ("Options", "Example", "What it does", "Deviations", "Conformance vec
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 640, 300, 56, 34, 12, 42
 COLORS = ("#767676", "#0b5fa5")
 MOST_POINTS = 240
+# Pixels: where the titles begin, how far apart they are, the width of a letter in wide fonts, and
+# the height of a line. A longer title would end beyond the picture or in the other title.
+TITLE, APART, LETTER, LINE = 6, 290, 7.2, 14
+MOST_LETTERS = int(min(APART, WIDTH - RIGHT - LEFT - TITLE - APART) / LETTER)
 
 
 def command(page: str) -> list[str]:
@@ -65,6 +70,21 @@ def test_the_example_runs_and_the_figure_shows_it(
         file.write_text(drawn, encoding="utf-8")
     assert file.read_text(encoding="utf-8") == drawn, f"{file.name} is stale: see this file's head"
     assert len(drawn) < 40_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_title_ends_beyond_the_picture(name: str) -> None:
+    drawn = (PAGES / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    titles = re.findall(r'<(?:text|tspan) x="(\d+)" y="(?:12|18|26)"[^>]*>([^<]+)<', drawn)
+    assert len(titles) >= 2
+    for x, words in titles:
+        end = WIDTH - RIGHT if int(x) > APART else LEFT + TITLE + APART
+        assert int(x) + LETTER * len(words) <= end, words
+
+
+def test_a_title_too_long_for_two_lines_is_refused() -> None:
+    with pytest.raises(AssertionError, match="too long"):
+        heading("cubic+" + "x" * (MOST_LETTERS + 1), 0, COLORS[0])
 
 
 def test_no_figure_is_left_over() -> None:
@@ -108,8 +128,21 @@ def picture(algorithms: list[str], flows: pl.DataFrame, traces: pl.DataFrame) ->
         if row["exit_s"] is not None:
             window = row["exit_cwnd_bytes"] / 1000
             parts.append(f'<circle cx="{x(row["exit_s"])}" cy="{y(window)}" r="4" fill="{color}"/>')
-        parts.append(f'<text x="{LEFT + 6 + place * 290}" y="18" fill="{color}">{algorithm}</text>')
+        parts.append(heading(algorithm, LEFT + TITLE + place * APART, color))
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def heading(algorithm: str, x: int, color: str) -> str:
+    """The name of an algorithm above the panel, in two lines if one does not hold it."""
+    lines = wrapped(algorithm, MOST_LETTERS).split("\n")
+    assert len(lines) <= 2, f"{algorithm} is too long for a title"
+    assert max(map(len, lines)) <= MOST_LETTERS, f"{algorithm} has too long a part for a title"
+    if len(lines) == 1:
+        return f'<text x="{x}" y="18" fill="{color}">{algorithm}</text>'
+    spans = "".join(
+        f'<tspan x="{x}" y="{12 + LINE * place}">{each}</tspan>' for place, each in enumerate(lines)
+    )
+    return f'<text fill="{color}">{spans}</text>'
 
 
 def windows(traces: pl.DataFrame, row: dict[str, Any]) -> list[tuple[float, float]]:

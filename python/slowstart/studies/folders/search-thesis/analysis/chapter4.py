@@ -51,7 +51,13 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-_CLASSES = {"early": RED, "chokepoint": GREEN, "late": BLUE}
+# Fractions that coincide stay visible: later lines and marks, drawn on top, are smaller.
+_EDGE: Any = {"mec": "white", "mew": 0.6}
+_LOOKS: dict[str, dict[str, Any]] = {
+    "early": {"color": RED, "marker": "s", "ms": 7, "linewidth": 3.4, **_EDGE},
+    "chokepoint": {"color": GREEN, "marker": "D", "ms": 5, "linewidth": 2, **_EDGE},
+    "late": {"color": BLUE, "marker": "o", "ms": 4, "linewidth": 1, **_EDGE},
+}
 
 
 def norm_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
@@ -209,16 +215,14 @@ def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Fi
             line[0].set_ylabel(f"{network}\nfraction of runs")
             for axes, window in zip(line, windows, strict=True):
                 mine = rows.filter(network=network, window=window).sort("threshold")
-                for word, color in _CLASSES.items():
+                for word, look in _LOOKS.items():
                     means = mine.group_by("threshold", maintain_order=True).agg(
                         share=(pl.col("exit_class") == word).mean()
                     )
-                    axes.plot(means["threshold"], means["share"], color=color, marker="o", ms=3)
+                    axes.plot(means["threshold"], means["share"], **look)
         for axes in grid[-1]:
             axes.set_xlabel("threshold (%)")
-        plots.legend(
-            figure, [Line2D([], [], color=c, marker="o", label=w) for w, c in _CLASSES.items()]
-        )
+        plots.legend(figure, [Line2D([], [], label=w, **look) for w, look in _LOOKS.items()])
         words = count_of(rows, ("network", "window", "threshold"))
         return plots.finish(figure, titled(drawing, words, stack))
 

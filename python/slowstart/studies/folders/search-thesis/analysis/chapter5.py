@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from slowstart import plots, stats
 from slowstart.figures import colors
@@ -160,7 +159,7 @@ def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figu
     rows = findings.table(drawing.experiment, stack)
     networks = networks_of(findings, drawing, stack)
     algorithms = list(dict.fromkeys(rows["algorithm"].to_list()))
-    styles = colors.styles(algorithms)
+    styles, count = colors.styles(algorithms), len(algorithms)
     sizes = {
         float(match[1]) * (0.001 if match[2] == "k" else 1.0): column
         for column in rows.columns
@@ -172,24 +171,29 @@ def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figu
         for axes, network in zip(grid, networks, strict=True):
             axes.set_title(network, fontweight="bold")
             reached, averages = _times(rows.filter(network=network), algorithms, sizes)
-            for name in algorithms:
-                mine = rows.filter(network=network, algorithm=name)
+            # Algorithms often coincide, so their points stand side by side, and the dots of an
+            # exit lie in the gaps of the others.
+            slots = np.arange(len(reached))
+            for place, name in enumerate(algorithms):
                 means, errors = averages[name]
-                style = styles[name]
-                axes.plot(
-                    reached, means, color=style.color, linestyle=style.dashes, marker="o", ms=3
-                )
-                axes.fill_between(reached, means - errors, means + errors, color=style.color,
-                                  alpha=0.2, linewidth=0)  # fmt: skip
-                leave = mine["exit_s"].mean()
+                color, dashes = styles[name].color, styles[name].dashes
+                beside = slots + 0.8 / count * (place - (count - 1) / 2)
+                axes.plot(beside, means, color=color, linestyle=dashes, lw=0.7, marker="o", ms=3.5)
+                axes.vlines(beside, means - errors, means + errors, color=color, lw=1.2)
+                leave = rows.filter(network=network, algorithm=name)["exit_s"].mean()
                 if leave is not None:
-                    axes.axhline(float(leave), color=styles[name].color, lw=0.8, ls=":")  # type: ignore[arg-type]
+                    dots = (2 * place, (2, 2 * count - 2))
+                    axes.axhline(float(leave), color=color, lw=1.2, ls=dots)  # type: ignore[arg-type]
+            axes.set_xticks(slots, [f"{size:g}" for size in reached])
+            axes.grid(visible=False, axis="x")
             axes.set_xlabel("downloaded (MB)")
         grid[0].set_ylabel("mean time (s)")
         handles: list[Artist] = [
-            entry(n, styles[n].color, linestyle=styles[n].dashes) for n in algorithms
+            entry(n, styles[n].color, linestyle=styles[n].dashes, lw=0.7, marker="o", ms=3.5)
+            for n in algorithms
         ]
-        handles.append(Patch(color=GREY, alpha=0.2, label="standard error"))
+        bar: Any = {"marker": "|", "markersize": 11, "linestyle": "none"}
+        handles.append(Line2D([], [], color=GREY, label="standard error", **bar))
         handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="mean slow-start exit"))
         plots.legend(figure, handles)
         return plots.finish(
