@@ -648,7 +648,16 @@ class Result:
         """Kernel runs that failed the timing self-check: index of scenario, run, and reasons."""
 
     def flow_traces(self, columns: Sequence[str] | None = None) -> Table:
-        """One row per ACK; needs ``traces=True``. With ``columns``, only these."""
+        """One row per ACK of each flow and run; needs ``traces=True``.
+
+        Args:
+            columns: The columns to make, which takes less time and memory than all of them; the
+                table has them in the order of the whole table.
+
+        Raises:
+            slowstart.InputError: No time series were recorded, ``columns`` is empty, or a name in
+                it is no column.
+        """
 
     def link_traces(self) -> Table:
         """One row per packet offered to a link; needs ``traces=True``."""

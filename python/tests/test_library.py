@@ -73,6 +73,46 @@ def test_traces_agree_with_the_result(small: slowstart.Result) -> None:
     assert traces["cwnd_bytes"].min() >= 1448  # type: ignore[operator]
 
 
+def test_chosen_columns_of_time_series_are_those_of_the_whole_table() -> None:
+    scenarios = slowstart.compare("lte", ["cubic+search", "bbr"], size="300 kB")
+    result = slowstart.run([each.with_runs(runs=2) for each in scenarios], traces=True)
+    assert isinstance(result, slowstart.Result)
+    whole = pl.DataFrame(result.flow_traces())
+    assert whole["run"].n_unique() == whole["algorithm"].n_unique() == 2
+    assert whole["ssthresh_bytes"].null_count() > 0  # nulls stay nulls
+    for name in whole.columns:
+        one = pl.DataFrame(result.flow_traces(columns=[name]))
+        assert one.equals(whole.select(name)), name
+        assert one.schema == whole.select(name).schema, name
+    # In the order of the whole table, and each once.
+    wanted = ["time_s", "algorithm", "rtt_ms", "flow", "time_s"]
+    some = pl.DataFrame(result.flow_traces(wanted))
+    assert some.equals(whole.select("flow", "algorithm", "time_s", "rtt_ms"))
+    assert pl.DataFrame(result.flow_traces(whole.columns)).equals(whole)
+    assert pl.DataFrame(result.flow_traces(None)).equals(whole)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["cwnd"], "the time series of flows have no column cwnd"),
+        (["time_s", "Time_s", "cwnd"], "the time series of flows have no column Time_s"),
+        ([], "columns names no column of the time series"),
+    ],
+)
+def test_unknown_columns_of_time_series_are_refused(columns: list[str], message: str) -> None:
+    (scenario,) = slowstart.compare("wired", ["cubic"], size="10 kB")
+    traced, plain = slowstart.run(scenario, traces=True), slowstart.run(scenario)
+    assert isinstance(traced, slowstart.Result)
+    assert isinstance(plain, slowstart.Result)
+    with pytest.raises(slowstart.InputError) as refused:
+        traced.flow_traces(columns=columns)
+    assert str(refused.value) == message
+    # What is missing first comes first.
+    with pytest.raises(slowstart.InputError, match="no time series were recorded"):
+        plain.flow_traces(columns=columns)
+
+
 def test_the_lock_is_released_while_it_runs() -> None:
     class Enough(Exception):
         pass

@@ -132,6 +132,113 @@ def test_an_extract_is_a_column(tmp_path: Path) -> None:
     assert wanted[0].key != plain.key
 
 
+def rows(_: Any, series: pl.DataFrame, of_links: pl.DataFrame) -> float:
+    return float(len(series) + 1e6 * len(of_links))
+
+
+def window(_: Any, series: pl.DataFrame, __: pl.DataFrame) -> float:
+    return float(series["cwnd_bytes"].max())  # type: ignore[arg-type]
+
+
+def sharing() -> list[Job]:
+    """Jobs that differ in what is computed from the same runs, and in what is kept of them."""
+    (scenario,) = slowstart.compare("lte", ["cubic+search"], size="300 kB", seed=7)
+    largest = Extract("largest", window, links=False, columns=("cwnd_bytes",))
+    early = time_to("time_to_100kB_s", 100_000)
+    return [
+        Job(scenario, 3),
+        Job(scenario, 3, extracts=(largest,)),
+        Job(scenario, 2, extracts=(largest, early), traces=1),
+        Job(scenario, 2, extracts=(Extract("rows", rows),)),
+        # Its runs have seeds 8 to 10.
+        Job(scenario.with_runs(runs=1, seed=8), 3, extracts=(early,)),
+    ]
+
+
+def tables(folder: Path, wanted: list[Job]) -> list[dict[str, pl.DataFrame]]:
+    """What the store has of each job; it executes all of them together."""
+    with Store(folder) as store:
+        store.complete(wanted)
+        return [
+            {
+                "flows": store.flows([job]),
+                "links": store.links([job]),
+                # Times of the clock.
+                "runs": store.runs([job]).drop("wall_s"),
+                "flow_traces": store.flow_traces([job]),
+                "link_traces": store.link_traces([job]),
+            }
+            for job in wanted
+        ]
+
+
+def test_a_run_that_jobs_share_is_simulated_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    original = running.on_stack
+
+    def counted(scenarios: list[slowstart.Scenario], stack: str, **rest: Any) -> slowstart.Result:
+        made.extend(each.seed for each in scenarios)
+        return original(scenarios, stack, **rest)
+
+    reported: list[tuple[int, int]] = []
+    monkeypatch.setattr(module, "on_stack", counted)
+    with Store(tmp_path / "store") as store:
+        count = store.missing(sharing())
+        store.complete(sharing(), progress=lambda done, total: reported.append((done, total)))
+        assert store.missing(sharing()) == 0
+    assert sorted(made) == [7, 8, 9, 10]
+    # Progress counts the runs of the jobs, not the simulations.
+    assert count == sum(job.runs for job in sharing())
+    assert reported[-1] == (count, count)
+    assert all(done <= total == count for done, total in reported)
+
+
+def test_a_job_has_the_same_tables_alone_and_with_others(tmp_path: Path) -> None:
+    together = tables(tmp_path / "together", sharing())
+    for place, (job, found) in enumerate(zip(sharing(), together, strict=True)):
+        (alone,) = tables(tmp_path / f"alone-{place}", [job])
+        for name, table in alone.items():
+            assert found[name].equals(table), (place, name)
+            assert found[name].schema == table.schema, (place, name)
+    # Only the job that asks for time series has them.
+    for name in ("flow_traces", "link_traces"):
+        kept = [place for place, each in enumerate(together) if not each[name].is_empty()]
+        assert kept == [2], name
+    # Equal numbers of different jobs: the largest window, and those of the seeds 8 and 9.
+    assert together[1]["flows"]["largest"][:2].equals(together[2]["flows"]["largest"])
+    assert together[4]["flows"]["time_to_100kB_s"][0] == together[2]["flows"]["time_to_100kB_s"][1]
+
+
+def test_what_an_extract_reads_does_not_change_with_its_columns(tmp_path: Path) -> None:
+    def kinds(_: Any, series: pl.DataFrame, __: pl.DataFrame) -> float:
+        return float(len(series.columns))
+
+    scenario = sharing()[0].scenario
+    found = []
+    for columns in (("cwnd_bytes",), None):
+        extracts = (
+            Extract("largest", window, links=False, columns=columns),
+            Extract("kinds", kinds, links=False, columns=columns),
+        )
+        with Store(tmp_path / f"store-{columns is None}") as store:
+            job = Job(scenario, 2, extracts=extracts)
+            store.complete([job])
+            found.append(store.flows([job]))
+    some, every = found
+    assert some.drop("kinds").equals(every.drop("kinds"))
+    # The column and the flow's number, against all.
+    assert some["kinds"].to_list() == [2, 2]
+    assert every["kinds"][0] > 10
+    # One extract that reads all gives all to the others.
+    mixed = (Extract("kinds", kinds, links=False, columns=("time_s",)), Extract("rows", rows))
+    with Store(tmp_path / "mixed") as store:
+        job = Job(scenario, 1, extracts=mixed)
+        store.complete([job])
+        assert store.flows([job])["kinds"][0] == every["kinds"][0]
+
+
 def test_the_key_depends_on_everything_that_determines_a_run(tmp_path: Path) -> None:
     trace = tmp_path / "a.trace"
     keys = set()

@@ -292,20 +292,25 @@ impl Result {
             .collect()
     }
 
-    /// One row per ACK; requires `traces=True`. With `columns`, only these.
+    /// One row per ACK; requires `traces=True`. With `columns`, only these columns, in the order of
+    /// the whole table.
     #[pyo3(signature = (columns=None))]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 makes the vector")]
     fn flow_traces(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<Table> {
-        let table =
-            py.detach(|| Table::new(tables::flow_traces(self.traces()?, columns.as_deref())))?;
-        let there = table.batch.schema();
-        for name in columns.iter().flatten() {
-            if there.column_with_name(name).is_none() {
+        let traces = self.traces()?;
+        if let Some(names) = &columns {
+            // Before the table: one without columns cannot be made.
+            let all = tables::flow_traces(&[], None).map_err(errors::run)?;
+            let is_known = |name: &&String| all.schema_ref().column_with_name(name).is_some();
+            if let Some(name) = names.iter().find(|name| !is_known(name)) {
                 let message = format!("the time series of flows have no column {name}");
                 return Err(errors::input(message));
             }
+            if names.is_empty() {
+                return Err(errors::input("columns names no column of the time series"));
+            }
         }
-        Ok(table)
+        py.detach(|| Table::new(tables::flow_traces(traces, columns.as_deref())))
     }
 
     /// One row per packet offered to a link; requires `traces=True`.
