@@ -235,14 +235,14 @@ impl<'a> World<'a> {
             && let Some(endpoints) = self.endpoints(flow)
         {
             endpoints.handle_plain_data(now, carried);
-            let is_awaited = endpoints.has_awaited();
+            let concerns_others = endpoints.concerns_others();
             if endpoints.has_ack() {
                 self.acknowledge(flow);
             }
             self.keep_receiver(flow);
-            if is_awaited {
+            if concerns_others {
                 let (.., ts_val, _) = carried.fields();
-                self.notify(flow, ts_val);
+                self.notify_of_plain_data(flow, ts_val);
             }
             return;
         }
@@ -266,51 +266,58 @@ impl<'a> World<'a> {
             self.hand_over(flow, *carried);
         }
         let data = carried.data_segment();
-        let state = self.flows.get_mut(flow);
-        let (peer, next) = (state.peer(), state.next());
+        let peer = self.flows.get_mut(flow).peer();
         if let Some(ack) = carried.take_carried(self.fabric.aside()) {
             if let Some(peer) = peer {
                 self.take_third(peer, &ack);
                 self.take_ack(peer, &ack, true);
             }
-        } else if let Some(peer) = peer
-            && let Some(endpoints) = self.endpoints(peer)
-        {
-            endpoints.sender().handle_timestamp(data.ts_val);
+        } else if let Some(peer) = peer {
+            self.take_timestamp(peer, data.ts_val);
         }
         let Some(endpoints) = self.endpoints(flow) else {
             return self.note_unclaimed(flow, carried);
         };
         endpoints.handle_data(now, carried, &data, ecn == Ecn::Ce);
-        let is_finished = endpoints.receiver().finished_at().is_some();
-        let is_awaited = endpoints.has_awaited() || is_finished;
+        let concerns_others = endpoints.concerns_others();
         if endpoints.has_ack() {
             self.acknowledge(flow);
         }
         self.keep_receiver(flow);
-        if let Some(next) = next {
+        if concerns_others {
+            self.notify(flow);
+        }
+    }
+
+    /// A segment has arrived at the receiver of a flow: a proxy there takes what it brought, or the
+    /// application, if it waits for that.
+    #[cold]
+    #[inline(never)]
+    fn notify(&mut self, flow: u32) {
+        let state = self.flows.get_mut(flow);
+        if let Some(next) = state.next() {
             self.wake_leg(next);
-        } else if is_awaited && peer.is_some() {
+        } else if state.endpoints().is_some_and(Endpoints::has_awaited) {
             self.hear(flow);
         }
     }
 
-    /// The receiver of a flow has what the application there, or a proxy, waits for. The last
-    /// segment carried the timestamp `ts_val`.
+    /// The same for a segment that has arrived without an acknowledgment. The flow of the other
+    /// direction echoes its timestamp `ts_val`, whether or not anything waits for its bytes.
     #[cold]
     #[inline(never)]
-    fn notify(&mut self, flow: u32, ts_val: u32) {
-        let state = self.flows.get_mut(flow);
-        let (peer, next) = (state.peer(), state.next());
-        if let Some(peer) = peer
-            && let Some(endpoints) = self.endpoints(peer)
-        {
-            endpoints.sender().handle_timestamp(ts_val);
+    fn notify_of_plain_data(&mut self, flow: u32, ts_val: u32) {
+        if let Some(peer) = self.flows.get_mut(flow).peer() {
+            self.take_timestamp(peer, ts_val);
         }
-        if let Some(next) = next {
-            self.wake_leg(next);
-        } else {
-            self.hear(flow);
+        self.notify(flow);
+    }
+
+    /// A segment with the timestamp `ts_val` and without an acknowledgment has arrived at the host
+    /// of the sender of `flow`.
+    fn take_timestamp(&mut self, flow: u32, ts_val: u32) {
+        if let Some(endpoints) = self.endpoints(flow) {
+            endpoints.sender().handle_timestamp(ts_val);
         }
     }
 

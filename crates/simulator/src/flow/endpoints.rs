@@ -35,8 +35,10 @@ pub struct Endpoints {
     pub(super) oracle: Option<Box<Oracle>>,
     /// Bytes that the application still has to write.
     pub(super) unwritten: u64,
-    /// The application at the receiver, or a proxy, waits for this many bytes, or for [`NOTHING`].
+    /// The application at the receiver waits for this many bytes, or for [`NOTHING`].
     awaited: u64,
+    /// Other flows of the connection take note of each segment that arrives.
+    concerns_others: bool,
 }
 
 /// What a proxy has from the leg before.
@@ -64,6 +66,7 @@ impl Endpoints {
             oracle: None,
             unwritten: 0,
             awaited: NOTHING,
+            concerns_others: false,
         }
     }
 
@@ -90,6 +93,7 @@ impl Endpoints {
             oracle,
             unwritten,
             awaited,
+            concerns_others,
         } = self;
         old_sender.renew(sender);
         old_receiver.renew(receiver);
@@ -103,6 +107,7 @@ impl Endpoints {
         *oracle = None;
         *unwritten = 0;
         *awaited = NOTHING;
+        *concerns_others = false;
     }
 
     /// The half at the host that sends the data.
@@ -171,10 +176,22 @@ impl Endpoints {
         self.receiver.has_ack()
     }
 
-    /// Whether the receiver has the bytes that its application, or a proxy, waits for.
+    /// Whether other flows of the connection take note of each segment that arrives: the next leg,
+    /// which sends it on, or the flow of the other direction, which echoes its timestamp.
     #[inline(always)]
+    pub const fn concerns_others(&self) -> bool {
+        self.concerns_others
+    }
+
+    /// Makes them the ends of one of several flows of a connection.
+    pub(super) const fn join(&mut self, concerns_others: bool) {
+        self.concerns_others = concerns_others;
+    }
+
+    /// Whether the receiver has the bytes that its application waits for, or all.
     pub fn has_awaited(&self) -> bool {
-        self.receiver.delivered().get() >= self.awaited
+        let receiver = &self.receiver;
+        receiver.delivered().get() >= self.awaited || receiver.finished_at().is_some()
     }
 
     /// The application at the receiver is to hear when this many bytes have arrived.
@@ -182,11 +199,9 @@ impl Endpoints {
         self.awaited = bytes;
     }
 
-    /// The receiver stands at a proxy: it keeps what arrives until the next leg has delivered it,
-    /// and the proxy is to hear of every byte.
+    /// The receiver stands at a proxy: it keeps what arrives until the next leg has delivered it.
     pub fn hold(&mut self) {
         self.receiver.hold();
-        self.awaited = 0;
     }
 
     /// Gives up what the next leg has delivered, its first `released` bytes. Returns what the proxy

@@ -21,8 +21,11 @@ impl FlowState<'_> {
         self.member.as_deref()
     }
 
-    /// Makes it one of the flows of a connection.
+    /// Makes it, whose endpoints exist, one of the flows of a connection.
     pub fn join(&mut self, member: Member) {
+        if let Some(endpoints) = &mut self.endpoints {
+            endpoints.join(member.peer().is_some() || member.next().is_some());
+        }
         self.member = Some(Box::new(member));
     }
 
