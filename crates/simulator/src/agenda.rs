@@ -12,6 +12,8 @@ use std::ops::{Index, IndexMut};
 use engine::{Calendar, Component};
 use units::Instant;
 
+use crate::in_flight::{InFlight, OnLink};
+
 /// One of the two agendas.
 pub type Side = u8;
 /// The hosts that start the measured flows; without turns, everything.
@@ -36,6 +38,8 @@ pub enum Part {
     Datagrams(u32),
     /// The flow that has this entry.
     Flow(Component),
+    /// The next of the packets on their way over idle links.
+    Packet,
 }
 
 /// A position in the order of events. Of two at the same time, the one of lower rank is first.
@@ -65,6 +69,7 @@ pub struct Agenda {
     /// The part of each entry in `fixed`, and its rank.
     parts: Vec<(Part, u32)>,
     pub flows: Calendar,
+    pub packets: InFlight,
 }
 
 impl Agenda {
@@ -77,26 +82,35 @@ impl Agenda {
     /// When the next part acts; [`Instant::MAX`] is never.
     #[inline]
     pub fn soonest(&self) -> Instant {
-        self.fixed.soonest().min(self.flows.soonest())
+        let parts = self.fixed.soonest().min(self.flows.soonest());
+        parts.min(self.packets.soonest())
     }
 
     /// When the next part other than that of the entry `component` of `fixed` acts.
     #[inline]
     pub fn soonest_other(&self, component: Component) -> Instant {
         let fixed = self.fixed.soonest_other(component);
-        fixed.min(self.flows.soonest())
+        fixed.min(self.flows.soonest()).min(self.packets.soonest())
     }
 
     /// Numbers that change with the agenda.
     #[inline]
     pub const fn changes(&self) -> (u32, u32) {
-        (self.fixed.changes(), self.flows.changes())
+        // Neither of the two goes back, so their sum does not stay.
+        let fixed = self.fixed.changes().wrapping_add(self.packets.changes());
+        (fixed, self.flows.changes())
     }
 
     /// The next event.
     #[inline]
     pub fn next(&self) -> Option<(Position, Part)> {
-        if self.flows.soonest() < self.fixed.soonest() {
+        let (fixed, flows) = (self.fixed.soonest(), self.flows.soonest());
+        if self.packets.soonest() <= fixed.min(flows)
+            && let Some(position) = self.next_packet()
+        {
+            return Some((position, Part::Packet));
+        }
+        if flows < fixed {
             let (at, component) = self.flows.next()?;
             let rank = FLOWS + component.index() as u32;
             return Some((Position { at, rank }, Part::Flow(component)));
@@ -104,6 +118,18 @@ impl Agenda {
         let (at, component) = self.fixed.next()?;
         let (part, rank) = self.parts[component.index()];
         Some((Position { at, rank }, part))
+    }
+
+    /// The position of the next packet, unless another part acts before it at its time, or none ever
+    /// acts.
+    #[inline]
+    fn next_packet(&self) -> Option<Position> {
+        let (at, rank) = (self.packets.soonest(), self.packets.rank());
+        let comes_later = match self.fixed.next() {
+            Some((other, component)) => other == at && self.parts[component.index()].1 < rank,
+            None => at == Instant::MAX,
+        };
+        (!comes_later).then_some(Position { at, rank })
     }
 }
 
@@ -144,11 +170,12 @@ impl Agendas {
         self.ranks > 0
     }
 
-    /// Gives a part that is not a flow its place on `side`, behind all others.
-    pub fn place(&mut self, side: Side, part: Part) -> Component {
+    /// Gives a part that is not a flow its place on `side`, behind all others. Returns its entry
+    /// and its rank.
+    pub fn place(&mut self, side: Side, part: Part) -> (Component, u32) {
         let rank = self.ranks;
         self.ranks += 1;
-        self.sides[usize::from(side)].add(part, rank)
+        (self.sides[usize::from(side)].add(part, rank), rank)
     }
 
     /// When the next part of either side acts; [`Instant::MAX`] is never.
@@ -160,6 +187,11 @@ impl Agendas {
     pub fn add_flow(&mut self) -> Component {
         self[RIGHT].flows.add();
         self[LEFT].flows.add()
+    }
+
+    /// Takes all packets on their way over links that keep none.
+    pub fn take_packets(&mut self) -> impl Iterator<Item = OnLink> {
+        self.sides.iter_mut().flat_map(|side| side.packets.drain())
     }
 
     /// Removes what is scheduled for the flow of an entry.

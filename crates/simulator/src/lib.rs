@@ -26,6 +26,7 @@ mod fabric;
 mod flow;
 mod flows;
 mod host;
+mod in_flight;
 mod legs;
 mod numbers;
 mod oracle;

@@ -144,6 +144,7 @@ impl<'a> World<'a> {
                 Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
                 Part::Source(source) => self.source_acts(source),
                 Part::Datagrams(datagrams) => self.datagrams_act(datagrams),
+                Part::Packet => self.next_packet_arrives(side),
             }
             if self.unfinished == 0 {
                 break;
@@ -187,6 +188,19 @@ impl<'a> World<'a> {
         self.fabric.link(index).reschedule(&mut self.agendas);
     }
 
+    /// Handles the next of the packets that lie in the agenda.
+    #[inline(always)]
+    fn next_packet_arrives(&mut self, side: Side) {
+        let Some(packet) = self.agendas[side].packets.take() else {
+            return;
+        };
+        if self.fabric.routes().is_last(packet.payload.hop()) {
+            self.reach_host(&packet);
+        } else {
+            self.pass_on(packet);
+        }
+    }
+
     /// Handles the packets that leave a link now.
     fn pop_now(&mut self, index: u32) {
         let now = self.now;
@@ -213,6 +227,17 @@ impl<'a> World<'a> {
         if !self.fabric.routes().is_last(payload.hop()) {
             self.pass_on(*packet);
         } else if payload.is_ack() {
+            self.ack_arrives(packet.flow, *payload);
+        } else {
+            self.data_arrives(packet.flow, payload, packet.ecn);
+        }
+    }
+
+    /// [`Self::arrive`] of a packet for a host.
+    #[inline(never)]
+    fn reach_host(&mut self, packet: &Packet<Carried>) {
+        let payload = &packet.payload;
+        if payload.is_ack() {
             self.ack_arrives(packet.flow, *payload);
         } else {
             self.data_arrives(packet.flow, payload, packet.ecn);

@@ -146,6 +146,9 @@ impl Fabric<'_> {
         }
         let config = link(hosts, delay);
         let [up, down] = [(), ()].map(|()| self.add_link(&config, Role::Aside));
+        for link in [up, down] {
+            self.links[link as usize].is_of_host = true;
+        }
         if hosts.at == Node::RIGHT {
             self.links[up as usize].from_right = true;
             self.links[down as usize].to_right = true;

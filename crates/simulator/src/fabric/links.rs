@@ -3,11 +3,12 @@
 use engine::Component;
 use measure::{LinkResult, LinkTrace, QueueSampler};
 use network::router::Router;
-use network::{Admission, Link, Mark, Packet};
+use network::{Admission, Link, Mark, Packet, Payload};
 use units::{Duration, Instant};
 
 use crate::agenda::{Agendas, LEFT, Side};
 use crate::carried::{Aside, Carried};
+use crate::in_flight::OnLink;
 
 const NANO: Duration = Duration::from_nanos(1);
 
@@ -19,12 +20,18 @@ pub struct LinkState {
     pub router: Option<Box<Router>>,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
+    /// Whether it is the link of a host.
+    pub is_of_host: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
     pub to_right: bool,
     pub from_right: bool,
     /// The side on which packets leave it, and its calendar entry there.
     side: Side,
     pub component: Component,
+    number: u32,
+    rank: u32,
+    /// Whether its packets lie in the agenda ([`crate::in_flight`]).
+    is_mostly_idle: bool,
     /// The time of its calendar entry.
     scheduled: Option<Instant>,
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
@@ -46,7 +53,7 @@ struct Measured {
 
 impl LinkState {
     /// The state of `link`, with the router in front of it.
-    pub fn new(link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
+    pub fn new(number: u32, link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
         let trace = (traced && link.has_rate()).then(|| {
             Box::new(LinkTrace {
                 link: link.name().to_owned(),
@@ -57,10 +64,14 @@ impl LinkState {
             router: router.map(Box::new),
             link,
             is_hop: false,
+            is_of_host: false,
             to_right: false,
             from_right: false,
             side: LEFT,
             component: Component::default(),
+            number,
+            rank: 0,
+            is_mostly_idle: false,
             scheduled: None,
             is_ahead: false,
             trace,
@@ -113,8 +124,46 @@ impl LinkState {
     }
 
     /// Gives it its calendar entry.
-    pub fn place(&mut self, side: Side, component: Component) {
-        (self.side, self.component) = (side, component);
+    pub fn place(&mut self, side: Side, component: Component, rank: u32) {
+        (self.side, self.component, self.rank) = (side, component, rank);
+    }
+
+    /// Most packets find no other one on it: they lie in the agenda from now on, if that is exact.
+    pub fn keep_no_packets(&mut self) {
+        let is_read = self.trace.is_some() || self.measured.is_some() || self.router.is_some();
+        self.is_mostly_idle = !is_read && self.link.can_send();
+    }
+
+    /// [`Self::push`] of a packet that lies in the agenda.
+    #[inline]
+    fn send(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
+        let Some(due) = self.link.send(now, packet.size) else {
+            return false;
+        };
+        let (link, rank) = (self.number, self.rank);
+        agendas[self.side].packets.add(&OnLink {
+            due,
+            link,
+            rank,
+            packet,
+        });
+        true
+    }
+
+    /// [`Self::push_train`] of packets that lie in the agenda.
+    #[inline(never)]
+    fn send_each(
+        &mut self,
+        now: Instant,
+        packet: Packet<Carried>,
+        count: u32,
+        agendas: &mut Agendas,
+    ) -> u32 {
+        let accepted = (0..count).filter(|&k| {
+            let payload = packet.payload.following(k);
+            self.send(now, Packet { payload, ..packet }, agendas)
+        });
+        accepted.count() as u32
     }
 
     /// The next packet that is due at `now`, with its due time.
@@ -142,6 +191,9 @@ impl LinkState {
     /// Offers a packet; true if it was accepted.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
+        if self.is_mostly_idle {
+            return self.send(now, packet, agendas);
+        }
         self.watch(now);
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
@@ -166,6 +218,9 @@ impl LinkState {
         count: u32,
         agendas: &mut Agendas,
     ) -> u32 {
+        if self.is_mostly_idle {
+            return self.send_each(now, packet, count, agendas);
+        }
         self.watch(now);
         let accepted = self.link.push_train(now, packet, count);
         self.reschedule_after_push(agendas);

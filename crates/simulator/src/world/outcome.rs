@@ -7,6 +7,7 @@ use super::World;
 use crate::RunOutput;
 use crate::fabric::FORWARD;
 use crate::flow::FlowState;
+use crate::in_flight::OnLink;
 use crate::numbers::BACKGROUND;
 
 impl World<'_> {
@@ -101,6 +102,9 @@ impl World<'_> {
             traffic,
             network: self.fabric.finish_cloud(self.now),
         };
+        for OnLink { link, packet, .. } in self.agendas.take_packets() {
+            self.fabric.link(link).link.recall(packet.size);
+        }
         let (links, link_traces) = self.fabric.finish(self.now);
         result.links = links;
         if let Some(traces) = &mut traces {

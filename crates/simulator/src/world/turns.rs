@@ -108,20 +108,23 @@ impl World<'_> {
     pub(super) fn place_parts(&mut self) {
         for part in self.agendas.take_unplaced() {
             let side = self.side_of(part);
-            let component = self.agendas.place(side, part);
+            let (component, rank) = self.agendas.place(side, part);
             let next = match part {
                 Part::Arrivals => self.starts.next_flow(),
                 Part::Link(link) => {
                     let in_turns = self.turns.lookahead.is_some();
                     let state = self.fabric.link(link);
-                    state.place(side, component);
+                    state.place(side, component, rank);
+                    if state.is_of_host && !self.is_plain {
+                        state.keep_no_packets();
+                    }
                     state.is_ahead = in_turns && state.from_right;
                     None
                 }
                 Part::Source(table) => self.starts.place_source(table, component),
                 Part::Datagrams(index) => Some(self.starts.place_datagrams(index, side, component)),
                 Part::Cloud => self.fabric.place_cloud(component),
-                Part::Flow(_) => None,
+                Part::Flow(_) | Part::Packet => None,
             };
             self.agendas[side].fixed.schedule(component, next);
         }
@@ -162,7 +165,7 @@ impl World<'_> {
                 let table = self.starts.table_of_datagrams(index) as usize;
                 self.scenario.path.traffic[table].direction == Direction::Reverse
             }
-            Part::Arrivals | Part::Cloud | Part::Source(_) | Part::Flow(_) => false,
+            Part::Arrivals | Part::Cloud | Part::Source(_) | Part::Flow(_) | Part::Packet => false,
         };
         if is_right && self.turns.lookahead.is_some() {
             RIGHT
