@@ -93,6 +93,16 @@ impl Agenda {
         fixed.min(self.flows.soonest()).min(self.packets.soonest())
     }
 
+    /// The position of the next packet, if it arrives before anything else acts and before `bound`.
+    /// Otherwise, [`Self::next`] has what comes next.
+    #[inline(always)]
+    pub fn first_packet(&self, bound: Instant) -> Option<Position> {
+        let at = self.packets.soonest();
+        let is_first = at < bound && at < self.fixed.soonest() && at < self.flows.soonest();
+        let rank = self.packets.rank();
+        is_first.then_some(Position { at, rank })
+    }
+
     /// Numbers that change with the agenda.
     #[inline]
     pub const fn changes(&self) -> (u32, u32) {

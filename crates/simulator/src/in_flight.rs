@@ -86,11 +86,17 @@ struct Place {
 }
 
 impl InFlight {
-    /// Adds a packet.
-    #[inline]
-    pub fn add(&mut self, on_link: &OnLink) {
+    /// Adds a packet that is due at `due`, on a link of this number and rank.
+    #[inline(always)]
+    pub fn add(&mut self, due: Instant, link: u32, rank: u32, packet: &Packet<Carried>) {
         let wheel = self.wheel.get_or_insert_with(Wheel::new);
-        wheel.add(on_link);
+        let place = wheel.keep(OnLink {
+            due,
+            link,
+            rank,
+            packet: *packet,
+        });
+        wheel.put(due, rank, place);
         let first = wheel.first();
         if first != self.first {
             self.first = first;
@@ -111,10 +117,12 @@ impl InFlight {
     }
 
     /// Takes the next packet.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self) -> Option<Packet<Carried>> {
         let wheel = self.wheel.as_deref_mut()?;
-        let packet = wheel.take()?;
+        let place = self.first as u32;
+        let packet = wheel.places.get(place as usize)?.on_link.packet;
+        wheel.take_first(place);
         self.first = wheel.first();
         Some(packet)
     }
@@ -151,26 +159,23 @@ impl Wheel {
         self.soon.last().copied().unwrap_or(NEVER)
     }
 
-    #[inline]
-    fn add(&mut self, on_link: &OnLink) {
+    /// Gives a packet a place.
+    #[inline(always)]
+    fn keep(&mut self, on_link: OnLink) -> u32 {
         let place = self.free;
-        let place = match self.places.get_mut(place as usize) {
-            Some(free) => {
-                self.free = free.next;
-                free.on_link = *on_link;
-                place
-            }
-            None => self.add_place(on_link),
+        let Some(free) = self.places.get_mut(place as usize) else {
+            return self.add_place(on_link);
         };
-        self.put(on_link.due, on_link.rank, place);
+        self.free = free.next;
+        free.on_link = on_link;
+        place
     }
 
     #[cold]
-    fn add_place(&mut self, on_link: &OnLink) -> u32 {
-        self.places.push(Place {
-            on_link: *on_link,
-            next: NOTHING,
-        });
+    #[inline(never)]
+    fn add_place(&mut self, on_link: OnLink) -> u32 {
+        let next = NOTHING;
+        self.places.push(Place { on_link, next });
         self.places.len() as u32 - 1
     }
 
@@ -198,20 +203,18 @@ impl Wheel {
         self.soon.insert(before, key);
     }
 
-    #[inline]
-    fn take(&mut self) -> Option<Packet<Carried>> {
-        let place = self.soon.pop()? as u32;
-        let taken = &mut self.places[place as usize];
-        let packet = taken.on_link.packet;
-        taken.next = mem::replace(&mut self.free, place);
+    /// Removes the first packet, which is at `place`.
+    #[inline(always)]
+    fn take_first(&mut self, place: u32) {
+        self.soon.pop();
+        self.places[place as usize].next = mem::replace(&mut self.free, place);
         if self.soon.is_empty() {
             self.turn();
         }
-        Some(packet)
     }
 
     /// Sorts the packets of the next bucket that has any.
-    #[inline]
+    #[inline(never)]
     fn turn(&mut self) {
         let Some(ahead) = self.next_occupied() else {
             return;
@@ -230,7 +233,7 @@ impl Wheel {
     }
 
     /// How many buckets behind the first one is the next that has packets.
-    #[inline]
+    #[inline(always)]
     fn next_occupied(&self) -> Option<u64> {
         let from = (self.current as usize + 1) % BUCKETS;
         let (word, bit) = (from / WORD, from % WORD);
@@ -275,7 +278,7 @@ impl Wheel {
         let mut all = Vec::new();
         while let Some(&first) = self.soon.last() {
             all.push(self.places[first as u32 as usize].on_link);
-            self.take();
+            self.take_first(first as u32);
         }
         all
     }
@@ -326,7 +329,8 @@ mod tests {
                 if !model.contains_key(&(due, 1000 - link)) {
                     number += 1;
                     let before = (in_flight.soonest(), in_flight.changes());
-                    in_flight.add(&on_link(due, link, number));
+                    let OnLink { due: at, rank, packet, .. } = on_link(due, link, number);
+                    in_flight.add(at, link, rank, &packet);
                     model.insert((due, 1000 - link), number);
                     prop_assert!(before.0 <= in_flight.soonest() || before.1 != in_flight.changes());
                 }

@@ -121,36 +121,51 @@ impl<'a> World<'a> {
         cancel: &AtomicBool,
     ) -> Result<(), RunError> {
         let (mut since, mut count) = (None, 0);
-        while let Some((position, part)) = self.agendas[side].next()
-            && position < bound
-        {
-            count += 1;
-            if count == MOST_AT_ONE_INSTANT {
-                if since.replace(position.at) == Some(position.at) {
-                    return Err(RunError::Standstill(position.at));
-                }
-                count = 0;
-            }
+        loop {
             // Checked before every event: on a slow, variable rate a single one may take a second.
             if cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
-            self.now = position.at;
-            self.turns.position = position;
-            match part {
-                Part::Link(link) => self.link_acts(link, side, bound.at),
-                Part::Cloud => self.cloud_acts(side, bound.at),
-                Part::Arrivals => self.arrivals(),
-                Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
-                Part::Source(source) => self.source_acts(source),
-                Part::Datagrams(datagrams) => self.datagrams_act(datagrams),
-                Part::Packet => self.next_packet_arrives(side),
+            let agenda = &self.agendas[side];
+            if let Some(position) = agenda.first_packet(bound.at) {
+                // Each takes a nanosecond or more, so time does not stand still.
+                self.now = position.at;
+                self.turns.position = position;
+                self.next_packet_arrives(side);
+            } else {
+                let Some((position, part)) = agenda.next().filter(|(next, _)| *next < bound) else {
+                    break;
+                };
+                count += 1;
+                if count == MOST_AT_ONE_INSTANT {
+                    if since.replace(position.at) == Some(position.at) {
+                        return Err(RunError::Standstill(position.at));
+                    }
+                    count = 0;
+                }
+                self.now = position.at;
+                self.turns.position = position;
+                self.acts(part, side, bound.at);
             }
             if self.unfinished == 0 {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// A part acts now.
+    #[inline(always)]
+    fn acts(&mut self, part: Part, side: Side, bound: Instant) {
+        match part {
+            Part::Link(link) => self.link_acts(link, side, bound),
+            Part::Packet => self.tied_packet_arrives(side),
+            Part::Cloud => self.cloud_acts(side, bound),
+            Part::Arrivals => self.arrivals(),
+            Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
+            Part::Source(source) => self.source_acts(source),
+            Part::Datagrams(datagrams) => self.datagrams_act(datagrams),
+        }
     }
 
     /// Handles the packets that leave a link now. Shortcut: also those that leave it before any
@@ -186,6 +201,13 @@ impl<'a> World<'a> {
             }
         }
         self.fabric.link(index).reschedule(&mut self.agendas);
+    }
+
+    /// The same for one at whose time something else acts, too.
+    #[cold]
+    #[inline(never)]
+    fn tied_packet_arrives(&mut self, side: Side) {
+        self.next_packet_arrives(side);
     }
 
     /// Handles the next of the packets that lie in the agenda.

@@ -8,7 +8,6 @@ use units::{Duration, Instant};
 
 use crate::agenda::{Agendas, LEFT, Side};
 use crate::carried::{Aside, Carried};
-use crate::in_flight::OnLink;
 
 const NANO: Duration = Duration::from_nanos(1);
 
@@ -136,17 +135,12 @@ impl LinkState {
 
     /// [`Self::push`] of a packet that lies in the agenda.
     #[inline]
-    fn send(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
+    fn send(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
         let Some(due) = self.link.send(now, packet.size) else {
             return false;
         };
-        let (link, rank) = (self.number, self.rank);
-        agendas[self.side].packets.add(&OnLink {
-            due,
-            link,
-            rank,
-            packet,
-        });
+        let packets = &mut agendas[self.side].packets;
+        packets.add(due, self.number, self.rank, packet);
         true
     }
 
@@ -161,7 +155,7 @@ impl LinkState {
     ) -> u32 {
         let accepted = (0..count).filter(|&k| {
             let payload = packet.payload.following(k);
-            self.send(now, Packet { payload, ..packet }, agendas)
+            self.send(now, &Packet { payload, ..packet }, agendas)
         });
         accepted.count() as u32
     }
@@ -192,7 +186,7 @@ impl LinkState {
     #[inline]
     pub fn push(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
         if self.is_mostly_idle {
-            return self.send(now, packet, agendas);
+            return self.send(now, &packet, agendas);
         }
         self.watch(now);
         let accepted = self.link.push(now, packet) == Admission::Accepted;
