@@ -38,8 +38,6 @@ pub enum Part {
     Datagrams(u32),
     /// The flow that has this entry.
     Flow(Component),
-    /// The next of the packets on their way over idle links.
-    Packet,
 }
 
 /// A position in the order of events. Of two at the same time, the one of lower rank is first.
@@ -69,6 +67,7 @@ pub struct Agenda {
     /// The part of each entry in `fixed`, and its rank.
     parts: Vec<(Part, u32)>,
     pub flows: Calendar,
+    /// Packets on their way over links that keep none. They have the ranks of their links.
     pub packets: InFlight,
 }
 
@@ -93,14 +92,28 @@ impl Agenda {
         fixed.min(self.flows.soonest()).min(self.packets.soonest())
     }
 
-    /// The position of the next packet, if it arrives before anything else acts and before `bound`.
-    /// Otherwise, [`Self::next`] has what comes next.
+    /// The position of the next packet, if it arrives before all else and before `bound`.
     #[inline(always)]
-    pub fn first_packet(&self, bound: Instant) -> Option<Position> {
-        let at = self.packets.soonest();
-        let is_first = at < bound && at < self.fixed.soonest() && at < self.flows.soonest();
-        let rank = self.packets.rank();
-        is_first.then_some(Position { at, rank })
+    pub fn first_packet(&self, bound: Position) -> Option<Position> {
+        let (at, rank) = (self.packets.soonest(), self.packets.rank());
+        let others = self.fixed.soonest().min(self.flows.soonest());
+        let position = Position { at, rank };
+        if at < others && at < bound.at {
+            return Some(position);
+        }
+        if at <= others && at <= bound.at && at < Instant::MAX {
+            return self.first_of_equals(position).filter(|it| *it < bound);
+        }
+        None
+    }
+
+    /// The position of the next packet, unless another part acts before it at its time.
+    #[cold]
+    #[inline(never)]
+    fn first_of_equals(&self, position: Position) -> Option<Position> {
+        let other = self.fixed.next().filter(|(at, _)| *at == position.at);
+        let rank = other.map(|(_, component)| self.parts[component.index()].1);
+        (rank.is_none_or(|rank| position.rank < rank)).then_some(position)
     }
 
     /// Numbers that change with the agenda.
@@ -111,16 +124,10 @@ impl Agenda {
         (fixed, self.flows.changes())
     }
 
-    /// The next event.
-    #[inline]
+    /// The next event, unless a packet arrives before it ([`Self::first_packet`]).
+    #[inline(always)]
     pub fn next(&self) -> Option<(Position, Part)> {
-        let (fixed, flows) = (self.fixed.soonest(), self.flows.soonest());
-        if self.packets.soonest() <= fixed.min(flows)
-            && let Some(position) = self.next_packet()
-        {
-            return Some((position, Part::Packet));
-        }
-        if flows < fixed {
+        if self.flows.soonest() < self.fixed.soonest() {
             let (at, component) = self.flows.next()?;
             let rank = FLOWS + component.index() as u32;
             return Some((Position { at, rank }, Part::Flow(component)));
@@ -128,18 +135,6 @@ impl Agenda {
         let (at, component) = self.fixed.next()?;
         let (part, rank) = self.parts[component.index()];
         Some((Position { at, rank }, part))
-    }
-
-    /// The position of the next packet, unless another part acts before it at its time, or none ever
-    /// acts.
-    #[inline]
-    fn next_packet(&self) -> Option<Position> {
-        let (at, rank) = (self.packets.soonest(), self.packets.rank());
-        let comes_later = match self.fixed.next() {
-            Some((other, component)) => other == at && self.parts[component.index()].1 < rank,
-            None => at == Instant::MAX,
-        };
-        (!comes_later).then_some(Position { at, rank })
     }
 }
 

@@ -90,12 +90,7 @@ impl InFlight {
     #[inline(always)]
     pub fn add(&mut self, due: Instant, link: u32, rank: u32, packet: &Packet<Carried>) {
         let wheel = self.wheel.get_or_insert_with(Wheel::new);
-        let place = wheel.keep(OnLink {
-            due,
-            link,
-            rank,
-            packet: *packet,
-        });
+        let place = wheel.keep(due, link, rank, packet);
         wheel.put(due, rank, place);
         let first = wheel.first();
         if first != self.first {
@@ -161,22 +156,34 @@ impl Wheel {
 
     /// Gives a packet a place.
     #[inline(always)]
-    fn keep(&mut self, on_link: OnLink) -> u32 {
+    fn keep(&mut self, due: Instant, link: u32, rank: u32, packet: &Packet<Carried>) -> u32 {
+        if self.free == NOTHING {
+            self.add_place(packet);
+        }
         let place = self.free;
-        let Some(free) = self.places.get_mut(place as usize) else {
-            return self.add_place(on_link);
-        };
+        let free = &mut self.places[place as usize];
         self.free = free.next;
-        free.on_link = on_link;
+        let on_link = &mut free.on_link;
+        // One by one, or the compiler makes another copy of the packet.
+        on_link.due = due;
+        on_link.link = link;
+        on_link.rank = rank;
+        on_link.packet = *packet;
         place
     }
 
+    /// Adds a free place. The packet there is any.
     #[cold]
     #[inline(never)]
-    fn add_place(&mut self, on_link: OnLink) -> u32 {
-        let next = NOTHING;
+    fn add_place(&mut self, packet: &Packet<Carried>) {
+        let on_link = OnLink {
+            due: Instant::MAX,
+            link: 0,
+            rank: 0,
+            packet: *packet,
+        };
+        let next = mem::replace(&mut self.free, self.places.len() as u32);
         self.places.push(Place { on_link, next });
-        self.places.len() as u32 - 1
     }
 
     /// Puts the packet at `place` into its bucket.

@@ -99,7 +99,7 @@ impl<'a> World<'a> {
         } else {
             let over = Position::before(end + NANO);
             self.act_before(LEFT, over, cancel)?;
-            if self.unfinished > 0 && self.agendas[LEFT].next().is_some() {
+            if self.unfinished > 0 && self.agendas.soonest() < Instant::MAX {
                 self.now = end;
             }
         }
@@ -127,7 +127,7 @@ impl<'a> World<'a> {
                 return Err(RunError::Cancelled);
             }
             let agenda = &self.agendas[side];
-            if let Some(position) = agenda.first_packet(bound.at) {
+            if let Some(position) = agenda.first_packet(bound) {
                 // Each takes a nanosecond or more, so time does not stand still.
                 self.now = position.at;
                 self.turns.position = position;
@@ -159,7 +159,6 @@ impl<'a> World<'a> {
     fn acts(&mut self, part: Part, side: Side, bound: Instant) {
         match part {
             Part::Link(link) => self.link_acts(link, side, bound),
-            Part::Packet => self.tied_packet_arrives(side),
             Part::Cloud => self.cloud_acts(side, bound),
             Part::Arrivals => self.arrivals(),
             Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
@@ -203,23 +202,16 @@ impl<'a> World<'a> {
         self.fabric.link(index).reschedule(&mut self.agendas);
     }
 
-    /// The same for one at whose time something else acts, too.
-    #[cold]
-    #[inline(never)]
-    fn tied_packet_arrives(&mut self, side: Side) {
-        self.next_packet_arrives(side);
-    }
-
     /// Handles the next of the packets that lie in the agenda.
     #[inline(always)]
     fn next_packet_arrives(&mut self, side: Side) {
-        let Some(packet) = self.agendas[side].packets.take() else {
+        let Some(mut packet) = self.agendas[side].packets.take() else {
             return;
         };
         if self.fabric.routes().is_last(packet.payload.hop()) {
             self.reach_host(&packet);
         } else {
-            self.pass_on(packet);
+            self.pass_on(&mut packet);
         }
     }
 
@@ -247,7 +239,7 @@ impl<'a> World<'a> {
     fn arrive(&mut self, packet: &Packet<Carried>) {
         let payload = &packet.payload;
         if !self.fabric.routes().is_last(payload.hop()) {
-            self.pass_on(*packet);
+            self.pass_on(&mut { *packet });
         } else if payload.is_ack() {
             self.ack_arrives(packet.flow, *payload);
         } else {
@@ -267,7 +259,7 @@ impl<'a> World<'a> {
     }
 
     #[inline(never)]
-    fn pass_on(&mut self, mut packet: Packet<Carried>) {
+    fn pass_on(&mut self, packet: &mut Packet<Carried>) {
         packet.payload.pass_hop();
         self.offer(packet);
     }
@@ -417,7 +409,7 @@ impl<'a> World<'a> {
             return self.answer_both_ways(flow, syn_ack);
         }
         self.see_third(flow);
-        self.offer(Packet {
+        self.offer(&Packet {
             size: HANDSHAKE_ACK_SIZE,
             flow,
             ecn: Ecn::NotEct,
@@ -428,13 +420,13 @@ impl<'a> World<'a> {
     /// Records what offering packets like `packet` to a link has caused: `refused` of them were
     /// dropped.
     #[inline(always)]
-    fn note_offered(&mut self, link: u32, packet: Packet<Carried>, refused: u32) {
+    fn note_offered(&mut self, link: u32, packet: &Packet<Carried>, refused: u32) {
         let late = self.fabric.has_dropped(link);
         if link == FORWARD {
             self.note_busy_periods();
         }
         for _ in 0..refused {
-            self.note_drop(self.now, packet);
+            self.note_drop(self.now, *packet);
         }
         if late {
             self.note_dropped(link);
@@ -477,11 +469,11 @@ impl<'a> World<'a> {
 
     /// Offers a packet to the link at its hop, and records drops and completed busy periods.
     #[inline(always)]
-    fn offer(&mut self, packet: Packet<Carried>) -> bool {
+    fn offer(&mut self, packet: &Packet<Carried>) -> bool {
         let now = self.now;
         let link = self.fabric.routes().link(packet.payload.hop());
         let Some(accepted) = self.fabric.offer(now, link, packet, &mut self.agendas) else {
-            return self.cross(link, packet);
+            return self.cross(link, *packet);
         };
         self.note_offered(link, packet, u32::from(!accepted));
         accepted

@@ -184,12 +184,12 @@ impl LinkState {
 
     /// Offers a packet; true if it was accepted.
     #[inline]
-    pub fn push(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
+    pub fn push(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
         if self.is_mostly_idle {
-            return self.send(now, &packet, agendas);
+            return self.send(now, packet, agendas);
         }
         self.watch(now);
-        let accepted = self.link.push(now, packet) == Admission::Accepted;
+        let accepted = self.link.push(now, *packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
             let network::Sample {
                 queue,

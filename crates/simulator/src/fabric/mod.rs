@@ -133,12 +133,12 @@ impl<'a> Fabric<'a> {
         &mut self,
         now: Instant,
         link: u32,
-        packet: Packet<Carried>,
+        packet: &Packet<Carried>,
         agendas: &mut Agendas,
     ) -> Option<bool> {
         let state = self.links.get_mut(link as usize)?;
         if state.router.is_some() {
-            state.consult(&packet, now, &mut self.aside);
+            state.consult(packet, now, &mut self.aside);
         }
         Some(state.push(now, packet, agendas))
     }

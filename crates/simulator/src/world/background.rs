@@ -174,7 +174,7 @@ impl<'a> World<'a> {
             ecn: Ecn::NotEct,
             payload: Carried::data(&datagram, now, sent.route),
         };
-        self.offer(packet);
+        self.offer(&packet);
     }
 
     /// Counts arrived data without a flow: a datagram, or a packet that outlived its flow.

@@ -183,7 +183,7 @@ impl<'a> World<'a> {
             payload: Carried::ack(&third, now, route, self.fabric.aside()).third(),
         };
         packet.size += packet.payload.attach(answer, self.fabric.aside());
-        self.offer(packet);
+        self.offer(&packet);
     }
 
     /// The third segment of the handshake has arrived, or an acknowledgment in data, at the host or

@@ -162,7 +162,7 @@ impl<'a> World<'a> {
             route,
             self.fabric.aside(),
         );
-        self.offer(Packet {
+        self.offer(&Packet {
             size,
             flow,
             ecn,

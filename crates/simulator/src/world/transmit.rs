@@ -30,7 +30,7 @@ impl World<'_> {
                     ecn: Ecn::NotEct,
                     payload: Carried::plain(ack, now, route),
                 };
-                self.offer(packet);
+                self.offer(&packet);
                 return;
             }
             let Some(ack) = endpoints.receiver().poll_ack(now) else {
@@ -48,7 +48,7 @@ impl World<'_> {
             if asks_routers {
                 self.echo(&ack, &mut packet);
             }
-            self.offer(packet);
+            self.offer(&packet);
         }
     }
 
@@ -117,7 +117,7 @@ impl World<'_> {
             self.ask(&packet.payload.data_segment(), &mut packet);
         }
         let size = packet.size;
-        let accepted = self.offer(packet);
+        let accepted = self.offer(&packet);
         if self.needs_wakeups && accepted {
             self.fill_device(packet.flow, route, size);
         }
@@ -136,7 +136,7 @@ impl World<'_> {
             // The device and the router see each packet.
             for k in 0..count {
                 let payload = packet.payload.following(k);
-                let accepted = self.offer(Packet { payload, ..packet });
+                let accepted = self.offer(&Packet { payload, ..packet });
                 if self.needs_wakeups && accepted {
                     self.fill_device(packet.flow, route, packet.size);
                 }
@@ -145,7 +145,7 @@ impl World<'_> {
         }
         let state = self.fabric.link(link);
         let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
-        self.note_offered(link, packet, count - accepted);
+        self.note_offered(link, &packet, count - accepted);
     }
 }
 

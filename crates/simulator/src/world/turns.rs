@@ -124,7 +124,7 @@ impl World<'_> {
                 Part::Source(table) => self.starts.place_source(table, component),
                 Part::Datagrams(index) => Some(self.starts.place_datagrams(index, side, component)),
                 Part::Cloud => self.fabric.place_cloud(component),
-                Part::Flow(_) | Part::Packet => None,
+                Part::Flow(_) => None,
             };
             self.agendas[side].fixed.schedule(component, next);
         }
@@ -165,7 +165,7 @@ impl World<'_> {
                 let table = self.starts.table_of_datagrams(index) as usize;
                 self.scenario.path.traffic[table].direction == Direction::Reverse
             }
-            Part::Arrivals | Part::Cloud | Part::Source(_) | Part::Flow(_) | Part::Packet => false,
+            Part::Arrivals | Part::Cloud | Part::Source(_) | Part::Flow(_) => false,
         };
         if is_right && self.turns.lookahead.is_some() {
             RIGHT
