@@ -187,10 +187,8 @@ impl<T> Line<T> {
         slot.map_or(Instant::MAX, |(due, _)| *due)
     }
 
-    /// When a packet that leaves the server at `leaves` is due, without jitter and reordering.
-    #[inline(always)]
-    pub(crate) fn due_after(&self, leaves: Instant) -> Instant {
-        leaves + self.delay
+    pub(crate) const fn delay(&self) -> Duration {
+        self.delay
     }
 
     /// The same as [`Self::send`] without jitter.

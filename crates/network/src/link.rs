@@ -60,19 +60,23 @@ enum Stage<T> {
 const SHORTEST_TRAIN: u32 = 3;
 
 /// A link that carries packets with a payload of `T`.
+///
+/// With thousands of links, each waits for memory when its packet comes. What a packet of a plain link
+/// reads is therefore at the beginning, in few lines of the cache; so in [`Plain`].
 #[derive(Debug)]
+#[repr(C)]
 pub struct Link<T> {
+    counters: Counters,
+    overhead: u32,
+    /// See [`Self::recall`].
+    recalled: u32,
     stage: Stage<T>,
     line: Line<T>,
-    overhead: u32,
     loss: Loss,
-    counters: Counters,
     /// When the first packet was offered, if one was.
     first_packet: Instant,
     /// Whether it shares state with another link: a medium, or the radio of a terminal.
     is_tied: bool,
-    /// See [`Self::recall`].
-    recalled: u32,
     name: Box<str>,
 }
 
@@ -239,9 +243,9 @@ impl<T: Payload> Link<T> {
         }
     }
 
-    /// Offers a packet of `size` bytes that the caller keeps. Returns when it is due; `None` if the
-    /// link dropped it, or if [`Self::can_send`] is false. The packet counts as delivered at once:
-    /// see [`Self::recall`].
+    /// Offers a packet of `size` bytes that the caller keeps. Returns when its last bit leaves the
+    /// server, which is [`Self::delay`] before it is due; `None` if the link dropped it, or if
+    /// [`Self::can_send`] is false. The packet counts as delivered at once: see [`Self::recall`].
     #[inline(always)]
     pub fn send(&mut self, now: Instant, size: u32) -> Option<Instant> {
         let Stage::Plain(plain) = &mut self.stage else {
@@ -258,7 +262,13 @@ impl<T: Payload> Link<T> {
         };
         self.counters.packets_out += 1;
         self.counters.bytes_out += Bytes::new(u64::from(size));
-        Some(self.line.due_after(end))
+        Some(end)
+    }
+
+    /// The propagation delay behind the server.
+    #[must_use]
+    pub const fn delay(&self) -> Duration {
+        self.line.delay()
     }
 
     /// A packet of `size` bytes that [`Self::send`] has taken is still on its way at the end of the

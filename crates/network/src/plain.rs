@@ -33,17 +33,21 @@ const FASTEST_APART: Rate = Rate::from_bits_per_sec(160_000_000_000);
 /// Larger packets may not have a pace.
 const LARGEST: u64 = 1 << 31;
 
+/// What a packet reads that finds the link idle is at the beginning.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Plain {
-    rate: Rate,
-    transmission: Transmission,
     pub(crate) busy: Busy,
+    rate: Rate,
+    /// Packets that wait.
+    packets: u64,
+    transmission: Transmission,
+    /// The bytes of the packets that wait, overhead included.
+    bytes: u64,
     overhead: u32,
     limit_packets: u64,
     limit_bytes: u64,
-    /// Packets that wait, and their bytes, overhead included.
-    packets: u64,
-    bytes: u64,
+    max_packets: u64,
     /// The last run, and those before it. Without packets that wait, all are empty.
     last: Run,
     #[allow(
@@ -51,7 +55,6 @@ pub(crate) struct Plain {
         reason = "most links never have one, and an idle link is small"
     )]
     earlier: Option<Box<VecDeque<Run>>>,
-    max_packets: u64,
     /// In nanoseconds, the starts of service of all packets that waited, less the arrivals of those
     /// and of all that wait; wraps around.
     waits: u128,

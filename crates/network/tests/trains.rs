@@ -335,9 +335,9 @@ proptest! {
         for (number, (pause, size)) in (0..).zip(packets) {
             now += Duration::from_nanos(pause);
             let accepted = own.push(now, data(size, number)) == Admission::Accepted;
-            let due = lent.send(now, size);
-            prop_assert_eq!(due.is_some(), accepted);
-            dues.extend(due.map(|due| (due, size)));
+            let leaves = lent.send(now, size);
+            prop_assert_eq!(leaves.is_some(), accepted);
+            dues.extend(leaves.map(|at| (at + lent.delay(), size)));
         }
         prop_assert!(dues.is_sorted_by(|(one, _), (next, _)| one < next));
         let arrived = dues.partition_point(|(due, _)| *due <= now);

@@ -12,11 +12,19 @@ use crate::carried::{Aside, Carried};
 const NANO: Duration = Duration::from_nanos(1);
 
 /// One direction of a link.
+///
+/// What each packet of an access link reads is at the beginning, for few lines of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct LinkState {
-    pub link: Link<Carried>,
     /// The router in front of it, if it has explicit support.
     pub router: Option<Box<Router>>,
+    number: u32,
+    rank: u32,
+    /// The side on which packets leave it.
+    side: Side,
+    /// Whether its packets lie in the agenda ([`crate::in_flight`]).
+    is_mostly_idle: bool,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
     /// Whether it is the link of a host.
@@ -24,17 +32,15 @@ pub struct LinkState {
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
     pub to_right: bool,
     pub from_right: bool,
-    /// The side on which packets leave it, and its calendar entry there.
-    side: Side,
-    pub component: Component,
-    number: u32,
-    rank: u32,
-    /// Whether its packets lie in the agenda ([`crate::in_flight`]).
-    is_mostly_idle: bool,
-    /// The time of its calendar entry.
-    scheduled: Option<Instant>,
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
+    /// The propagation delay, if its packets lie in the agenda.
+    delay: Duration,
+    pub link: Link<Carried>,
+    /// Its calendar entry on its side.
+    pub component: Component,
+    /// The time of its calendar entry.
+    scheduled: Option<Instant>,
     trace: Option<Box<LinkTrace>>,
     /// When [`Self::observe`] is due.
     watch: Instant,
@@ -76,6 +82,7 @@ impl LinkState {
             trace,
             watch: Instant::MAX,
             measured: None,
+            delay: Duration::ZERO,
         }
     }
 
@@ -131,16 +138,17 @@ impl LinkState {
     pub fn keep_no_packets(&mut self) {
         let is_read = self.trace.is_some() || self.measured.is_some() || self.router.is_some();
         self.is_mostly_idle = !is_read && self.link.can_send();
+        self.delay = self.link.delay();
     }
 
     /// [`Self::push`] of a packet that lies in the agenda.
     #[inline]
     fn send(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
-        let Some(due) = self.link.send(now, packet.size) else {
+        let Some(leaves) = self.link.send(now, packet.size) else {
             return false;
         };
         let packets = &mut agendas[self.side].packets;
-        packets.add(due, self.number, self.rank, packet);
+        packets.add(leaves + self.delay, self.number, self.rank, packet);
         true
     }
 
