@@ -465,10 +465,18 @@ impl Sender {
     }
 
     /// An ACK or the SYN-ACK has arrived.
+    #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
+        self.take_ack(now, ack, false);
+    }
+
+    /// `rides`: a data segment carries the ACK. That makes no difference to an ordinary ACK, which
+    /// is no duplicate.
+    #[inline(never)]
+    fn take_ack(&mut self, now: Instant, ack: &AckSegment, rides: bool) {
         self.pass.begin();
         if !self.process_plain_ack(now, ack) {
-            self.handle_any_ack(now, ack, false);
+            self.handle_any_ack(now, ack, rides);
         }
     }
 
