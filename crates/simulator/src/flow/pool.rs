@@ -4,7 +4,9 @@ use scenario::Flow;
 use tcp::{ReceiverConfig, SenderConfig, Tick};
 use units::Duration;
 
-use super::Endpoints;
+use super::{Endpoints, FlowState};
+use crate::connection::Member;
+use crate::conversation::Conversation;
 
 /// Linux's `TCP_RTO_MIN`.
 const RTO_MIN: Duration = Duration::from_millis(200);
@@ -15,6 +17,10 @@ pub struct Pool {
     /// The last one closed is in the cache, and opens first.
     #[expect(clippy::vec_box, reason = "they move between here and their flows")]
     pub(super) closed: Vec<Box<Endpoints>>,
+    #[expect(clippy::vec_box, reason = "they move between here and their flows")]
+    conversations: Vec<Box<Conversation>>,
+    #[expect(clippy::vec_box, reason = "they move between here and their flows")]
+    members: Vec<Box<Member>>,
     /// No connection opens any more.
     is_over: bool,
 }
@@ -43,10 +49,40 @@ impl Pool {
         }
     }
 
+    /// An application, in the memory of one that is over.
+    pub fn conversation(&mut self, conversation: Conversation) -> Box<Conversation> {
+        in_memory_of(self.conversations.pop(), conversation)
+    }
+
+    /// A place in a connection, in the memory of one that is over.
+    pub fn member(&mut self, member: Member) -> Box<Member> {
+        in_memory_of(self.members.pop(), member)
+    }
+
+    /// Takes the memory of a flow that is over.
+    pub fn take(&mut self, state: &mut FlowState<'_>) {
+        if !self.is_over {
+            self.conversations.extend(state.conversation.take());
+            self.members.extend(state.member.take());
+        }
+    }
+
     /// No connection opens any more: gives the memory up, which the results may take.
     pub fn end(&mut self) {
         self.is_over = true;
         self.closed = Vec::new();
+        self.conversations = Vec::new();
+        self.members = Vec::new();
+    }
+}
+
+fn in_memory_of<T>(old: Option<Box<T>>, new: T) -> Box<T> {
+    match old {
+        Some(mut old) => {
+            *old = new;
+            old
+        }
+        None => Box::new(new),
     }
 }
 
