@@ -268,7 +268,7 @@ impl<'a> FlowState<'a> {
         memory: &mut PathMemory,
         traced: bool,
         is_plain: bool,
-        pool: &mut Pool,
+        pool: &mut Pool<'a>,
     ) {
         // A flow that does not read the memory does not keep others from using it.
         let reads = *memory != PathMemory::default() && self.place.config.algorithm.needs().memory;
@@ -295,7 +295,7 @@ impl<'a> FlowState<'a> {
         seed: impl FnOnce() -> u64,
         memory: PathMemory,
         is_plain: bool,
-        pool: &mut Pool,
+        pool: &mut Pool<'a>,
     ) {
         let config = self.place.config;
         let draws = config.algorithm.draws() || !config.tick.is_zero();
@@ -431,7 +431,7 @@ impl<'a> FlowState<'a> {
         now: Instant,
         memory: &mut PathMemory,
         arrived: Option<Arrived>,
-        pool: &mut Pool,
+        pool: &mut Pool<'_>,
         watching: &[&Flow],
         watched: &mut Vec<FlowResult>,
     ) -> Option<FlowResult> {
@@ -488,7 +488,7 @@ impl<'a> FlowState<'a> {
         now: Instant,
         arrived: Option<Arrived>,
         totals: &mut Totals,
-        pool: &mut Pool,
+        pool: &mut Pool<'_>,
     ) {
         let Some(endpoints) = self.endpoints.take() else {
             return;
@@ -526,7 +526,7 @@ impl<'a> FlowState<'a> {
     }
 
     /// Ends a leg behind the first one. Returns what its receiver has.
-    pub fn leave(&mut self, pool: &mut Pool) -> Option<Arrived> {
+    pub fn leave(&mut self, pool: &mut Pool<'_>) -> Option<Arrived> {
         let endpoints = self.endpoints.take()?;
         let arrived = endpoints.arrived();
         pool.close(endpoints);

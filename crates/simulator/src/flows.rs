@@ -26,7 +26,7 @@ pub struct Flows<'a> {
     /// The results of measured flows that are over.
     pub results: Vec<Option<FlowResult>>,
     /// The memory of connections that are over.
-    pub pool: Pool,
+    pub pool: Pool<'a>,
     /// Flows of background traffic. The first slot receives the packets of closed flows.
     background: Vec<Slot<'a>>,
     /// Free slots, the one freed first at the front.
@@ -123,7 +123,10 @@ impl<'a> Flows<'a> {
 
     /// Opens a flow of background traffic. Returns its number, its state, and the memory for its
     /// endpoints; `None` if too many are open.
-    pub fn open(&mut self, state: FlowState<'a>) -> Option<(u32, &mut FlowState<'a>, &mut Pool)> {
+    pub fn open(
+        &mut self,
+        state: FlowState<'a>,
+    ) -> Option<(u32, &mut FlowState<'a>, &mut Pool<'a>)> {
         let place = match self.free.pop_front() {
             Some(place) => {
                 let old = &mut self.background[place as usize].state;
@@ -148,7 +151,7 @@ impl<'a> Flows<'a> {
 
     /// Closes a flow of background traffic and returns its last state, and the memory that takes
     /// its endpoints.
-    pub fn close(&mut self, flow: u32) -> Option<(&mut FlowState<'a>, &mut Pool)> {
+    pub fn close(&mut self, flow: u32) -> Option<(&mut FlowState<'a>, &mut Pool<'a>)> {
         if !self.is_open(flow) {
             return None;
         }

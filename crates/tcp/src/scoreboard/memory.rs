@@ -17,7 +17,9 @@ impl Scoreboard {
         let before = self.mask;
         let mask = capacity as u64 - 1;
         self.slots.resize(capacity, Segment::default());
-        self.pending.resize(capacity.div_ceil(64), 0);
+        if !self.pending.is_empty() {
+            self.pending.resize(capacity.div_ceil(64), 0);
+        }
         // Half of the segments move, from the old ring into the space behind it.
         for index in self.base..self.next {
             let (old, new) = (index & before, index & mask);
