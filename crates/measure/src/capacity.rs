@@ -63,6 +63,8 @@ pub fn classify(exit: Instant, by_congestion: bool, capacity: Option<Instant>) -
 
 /// No latency.
 pub(crate) const NOT_CALM: (Duration, Duration) = (Duration::MAX, Duration::ZERO);
+/// Every latency is in this range.
+pub(crate) const CALM: (Duration, Duration) = (Duration::ZERO, Duration::MAX);
 
 /// The latency heuristic: finds the first time at which the one-way latency exceeds its minimum by
 /// twice the smallest RTT, then goes back to the last time at which the excess was below half of
@@ -107,7 +109,7 @@ impl LatencyOffset {
     /// `min_rtt` stays.
     pub(crate) fn calm(&self, min_rtt: Option<Duration>) -> (Duration, Duration) {
         match min_rtt {
-            _ if self.found => (Duration::ZERO, Duration::MAX),
+            _ if self.found => CALM,
             Some(min_rtt) if self.min_latency < Duration::MAX => (
                 self.min_latency + min_rtt / 2,
                 self.min_latency + min_rtt * 2,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant};
 
-use crate::capacity::NOT_CALM;
+use crate::capacity::{CALM, NOT_CALM};
 use crate::{Histogram, LatencyOffset, ThroughputMedian};
 
 /// Bounded state of one flow: RTT distribution, capacity heuristics, first drop.
@@ -53,6 +53,17 @@ impl FlowProbe {
     /// most one, so no more decreases are stored than segments are in flight.
     pub fn let_arrivals_lag(&mut self) {
         self.decreases = Some(VecDeque::new());
+    }
+
+    /// Makes it, which is new, look at no arrivals: nothing asks for its measurements.
+    pub fn look_away(&mut self) {
+        self.decreases = None;
+        self.calm = CALM;
+    }
+
+    /// Makes it, which has looked away and recorded no ACK, a new one.
+    pub const fn look_again(&mut self) {
+        self.calm = NOT_CALM;
     }
 
     /// Makes it the probe of another flow, in the same memory.

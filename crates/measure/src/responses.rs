@@ -70,10 +70,26 @@ struct Times {
     logarithms: f64,
 }
 
+/// A time with its logarithm, which takes long.
+#[derive(Clone, Copy)]
+struct Logged {
+    time: Duration,
+    logarithm: f64,
+}
+
+impl Logged {
+    fn new(time: Duration) -> Self {
+        Self {
+            time,
+            logarithm: libm::log(time.as_nanos().max(1) as f64),
+        }
+    }
+}
+
 impl Times {
-    fn record(&mut self, time: Duration) {
-        self.histogram.record(time);
-        self.logarithms += libm::log(time.as_nanos().max(1) as f64);
+    fn record(&mut self, time: Logged) {
+        self.histogram.record(time.time);
+        self.logarithms += time.logarithm;
     }
 
     fn spread(&self) -> Option<Spread> {
@@ -89,10 +105,10 @@ impl Times {
 }
 
 impl Class {
-    fn add(&mut self, epoch: &Epoch) {
-        self.duration.record(epoch.duration);
-        self.transfer.record(epoch.transfer());
-        self.think_nanos += u128::from(epoch.think.as_nanos());
+    fn add(&mut self, [duration, transfer]: [Logged; 2], think: Duration) {
+        self.duration.record(duration);
+        self.transfer.record(transfer);
+        self.think_nanos += u128::from(think.as_nanos());
     }
 
     fn result(&self, from: u64, to: Option<u64>) -> Option<ResponseClass> {
@@ -137,8 +153,15 @@ impl Responses {
         if class >= self.classes.len() {
             self.classes.resize_with(class + 1, Class::default);
         }
-        self.classes[class].add(epoch);
-        self.all.add(epoch);
+        let duration = Logged::new(epoch.duration);
+        let transfer = if epoch.think.is_zero() {
+            duration
+        } else {
+            Logged::new(epoch.transfer())
+        };
+        for class in [&mut self.classes[class], &mut self.all] {
+            class.add([duration, transfer], epoch.think);
+        }
         if let Some(list) = &mut self.list {
             list.push(EpochResult {
                 connection: epoch.connection,
@@ -156,7 +179,7 @@ impl Responses {
     /// the time until the initiator may send data.
     pub fn connection(&mut self, opened: Instant, setup: Duration) {
         if opened >= self.measured_from {
-            self.connections.record(setup);
+            self.connections.record(Logged::new(setup));
         }
     }
 
@@ -185,18 +208,30 @@ impl Responses {
 
 /// The class of a response: number k > 0 begins at `edge(k - 1)`.
 fn class_of(bytes: u64) -> usize {
-    let mut class = 0;
-    while bytes >= edge(class) {
-        class += 1;
-    }
-    class
+    let below = EDGES.iter().take_while(|&&edge| bytes >= edge);
+    below.count()
 }
 
+/// All edges: the last one is beyond every size.
+static EDGES: [u64; 64] = {
+    let mut edges = [0; 64];
+    let mut number = 0;
+    while number < edges.len() {
+        edges[number] = edge(number);
+        number += 1;
+    }
+    edges
+};
+
 /// 100, 200, 500, 1000, ...; the largest is beyond every size.
-fn edge(number: usize) -> u64 {
-    let decade = 10u64.checked_pow((number / 3) as u32);
-    let edge = decade.and_then(|decade| decade.checked_mul(FIRST_EDGE * [1, 2, 5][number % 3]));
-    edge.unwrap_or(u64::MAX)
+const fn edge(number: usize) -> u64 {
+    let Some(decade) = 10u64.checked_pow((number / 3) as u32) else {
+        return u64::MAX;
+    };
+    match decade.checked_mul(FIRST_EDGE * [1, 2, 5][number % 3]) {
+        Some(edge) => edge,
+        None => u64::MAX,
+    }
 }
 
 /// Mean, median and 95th percentile of times in seconds. The percentiles are at most 0.8 % too

@@ -6,6 +6,7 @@
 //! are. Their states stand in `flows`, because the number in a packet finds a state in one
 //! step, and because the directions of a connection end one after the other.
 
+use std::ops::Deref;
 use std::rc::Rc;
 
 use tcp::segment::AckSegment;
@@ -17,9 +18,28 @@ use workload::Side;
 pub struct Connection {
     /// The legs from the initiator to the acceptor, then those back, if the acceptor writes: the
     /// order in which data would pass over them on a round trip.
-    round: Rc<[u32]>,
+    round: Round,
     /// The number of legs.
     legs: usize,
+}
+
+/// Flows in the order of a round trip.
+#[derive(Clone, Debug)]
+enum Round {
+    /// Both sides write, and no proxy splits the connection: most connections of several flows.
+    Pair([u32; 2]),
+    Legs(Rc<[u32]>),
+}
+
+impl Deref for Round {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match self {
+            Self::Pair(pair) => pair,
+            Self::Legs(legs) => legs,
+        }
+    }
 }
 
 impl Connection {
@@ -28,8 +48,16 @@ impl Connection {
     pub fn new(there: &[u32], back: &[u32]) -> Self {
         debug_assert!(back.is_empty() || back.len() == there.len());
         Self {
-            round: [there, back].concat().into(),
+            round: Round::Legs([there, back].concat().into()),
             legs: there.len(),
+        }
+    }
+
+    /// The connection with one leg there and one back.
+    pub const fn pair(pair: [u32; 2]) -> Self {
+        Self {
+            round: Round::Pair(pair),
+            legs: 1,
         }
     }
 
@@ -67,7 +95,7 @@ enum Opening {
     /// The other end sends the SYN. The handshake has not ended here.
     Awaited,
     /// It has ended. The sender takes this with its first data.
-    Accepted(Box<Opened>),
+    Accepted(Opened),
     /// The sender has taken it.
     Taken,
 }
@@ -78,6 +106,16 @@ pub struct Opened {
     pub third: AckSegment,
     pub rtt: Option<Duration>,
     pub retransmitted: u32,
+}
+
+/// The flows of a connection that take note of each segment that arrives over one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    None,
+    /// The flow of the other direction, which echoes its timestamp, and nothing else.
+    Peer,
+    /// The connection has several legs: others may, too.
+    Legs,
 }
 
 /// A flow's place in its connection.
@@ -138,6 +176,15 @@ impl Member {
         round.get(next).copied()
     }
 
+    /// The flows that take note of each segment that arrives over it.
+    pub fn others(&self) -> Others {
+        match self.peer() {
+            _ if self.connection.legs > 1 => Others::Legs,
+            Some(_) => Others::Peer,
+            None => Others::None,
+        }
+    }
+
     /// The first leg of its direction, and those behind it.
     pub fn legs(&self) -> (u32, &[u32]) {
         let direction = self.direction();
@@ -169,11 +216,11 @@ impl Member {
 
     /// The handshake that the other end began has ended.
     pub fn accept(&mut self, opened: Opened) {
-        self.opening = Opening::Accepted(Box::new(opened));
+        self.opening = Opening::Accepted(opened);
     }
 
     /// How the handshake that the other end began has ended. It is returned once.
-    pub fn take_opened(&mut self) -> Option<Box<Opened>> {
+    pub fn take_opened(&mut self) -> Option<Opened> {
         if !matches!(self.opening, Opening::Accepted(_)) {
             return None;
         }

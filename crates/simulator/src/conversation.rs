@@ -29,8 +29,8 @@ impl Conversation {
     }
 
     /// Both applications of a connection vector, the initiator's first.
-    pub fn scripted(number: u64, exchange: &Exchange) -> [Self; 2] {
-        let exchange = Arc::new(exchange.clone());
+    pub fn scripted(number: u64, exchange: Exchange) -> [Self; 2] {
+        let exchange = Arc::new(exchange);
         Side::BOTH.map(|side| {
             let script = Scripted::new(Arc::clone(&exchange), side);
             Self::new(number, Application::Scripted(script))
@@ -38,8 +38,8 @@ impl Conversation {
     }
 
     /// The client of a video, and its server.
-    pub fn video(number: u64, client: &VideoConfig) -> [Self; 2] {
-        let viewer = Box::new(Viewer::new(client.clone()));
+    pub fn video(number: u64, client: VideoConfig) -> [Self; 2] {
+        let viewer = Box::new(Viewer::new(client));
         [
             Self::new(number, Application::Viewer(viewer)),
             Self::new(number, Application::Server(Server::default())),

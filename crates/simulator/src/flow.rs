@@ -27,7 +27,7 @@ use units::{Bytes, Duration, Instant};
 use workload::Side as Party;
 
 use crate::agenda::{LEFT, Side};
-use crate::connection::Member;
+use crate::connection::{Member, Others};
 use crate::conversation::Conversation;
 use crate::fabric::Way;
 use crate::routes::Hop;
@@ -110,6 +110,10 @@ pub struct FlowState<'a> {
     device: Option<Box<Device>>,
     /// Whether its packets carry router feedback.
     asks_routers: bool,
+    /// The flows that take note of what arrives over it.
+    others: Others,
+    /// The flow of the other direction, if it is [`Others::Peer`].
+    peer: u32,
     /// The time of the flow's calendar entry on each side, at or before its earliest deadline
     /// there.
     scheduled: [Instant; 2],
@@ -168,6 +172,8 @@ impl<'a> FlowState<'a> {
             sender_side: LEFT,
             receiver_side: LEFT,
             asks_routers: false,
+            others: Others::None,
+            peer: 0,
             device: place.config.small_queue.map(|_| Box::default()),
             scheduled: [Instant::MAX; 2],
             application: place.start,
@@ -219,8 +225,8 @@ impl<'a> FlowState<'a> {
     }
 
     /// Makes both sides write, this one as `conversation` says.
-    pub fn converse_as(&mut self, conversation: Conversation) {
-        self.conversation = Some(Box::new(conversation));
+    pub fn converse_as(&mut self, conversation: Box<Conversation>) {
+        self.conversation = Some(conversation);
     }
 
     /// Whether its packets carry router feedback.
@@ -262,7 +268,7 @@ impl<'a> FlowState<'a> {
         memory: &mut PathMemory,
         traced: bool,
         is_plain: bool,
-        pool: &mut Pool,
+        pool: &mut Pool<'a>,
     ) {
         // A flow that does not read the memory does not keep others from using it.
         let reads = *memory != PathMemory::default() && self.place.config.algorithm.needs().memory;
@@ -289,7 +295,7 @@ impl<'a> FlowState<'a> {
         seed: impl FnOnce() -> u64,
         memory: PathMemory,
         is_plain: bool,
-        pool: &mut Pool,
+        pool: &mut Pool<'a>,
     ) {
         let config = self.place.config;
         let draws = config.algorithm.draws() || !config.tick.is_zero();
@@ -316,6 +322,13 @@ impl<'a> FlowState<'a> {
             endpoints.receiver.misbehave(misbehavior);
         }
         self.endpoints = Some(endpoints);
+    }
+
+    /// No result has what its probe measures. Call it before any segment arrives.
+    pub fn omit_measurements(&mut self) {
+        if let Some(endpoints) = &mut self.endpoints {
+            endpoints.omit_measurements();
+        }
     }
 
     /// Opens the connection: a SYN is due.
@@ -418,7 +431,7 @@ impl<'a> FlowState<'a> {
         now: Instant,
         memory: &mut PathMemory,
         arrived: Option<Arrived>,
-        pool: &mut Pool,
+        pool: &mut Pool<'_>,
         watching: &[&Flow],
         watched: &mut Vec<FlowResult>,
     ) -> Option<FlowResult> {
@@ -475,7 +488,7 @@ impl<'a> FlowState<'a> {
         now: Instant,
         arrived: Option<Arrived>,
         totals: &mut Totals,
-        pool: &mut Pool,
+        pool: &mut Pool<'_>,
     ) {
         let Some(endpoints) = self.endpoints.take() else {
             return;
@@ -513,7 +526,7 @@ impl<'a> FlowState<'a> {
     }
 
     /// Ends a leg behind the first one. Returns what its receiver has.
-    pub fn leave(&mut self, pool: &mut Pool) -> Option<Arrived> {
+    pub fn leave(&mut self, pool: &mut Pool<'_>) -> Option<Arrived> {
         let endpoints = self.endpoints.take()?;
         let arrived = endpoints.arrived();
         pool.close(endpoints);

@@ -26,7 +26,7 @@ pub struct Flows<'a> {
     /// The results of measured flows that are over.
     pub results: Vec<Option<FlowResult>>,
     /// The memory of connections that are over.
-    pub pool: Pool,
+    pub pool: Pool<'a>,
     /// Flows of background traffic. The first slot receives the packets of closed flows.
     background: Vec<Slot<'a>>,
     /// Free slots, the one freed first at the front.
@@ -36,18 +36,22 @@ pub struct Flows<'a> {
 
 /// A slot for a flow of background traffic.
 struct Slot<'a> {
+    /// The number of the open flow, or [`CLOSED`].
+    number: u32,
     generation: u32,
-    is_open: bool,
     state: FlowState<'a>,
 }
+
+/// No open flow has this number.
+const CLOSED: u32 = u32::MAX;
 
 impl<'a> Flows<'a> {
     /// Space for the measured flows. With background traffic, `orphans` receives the packets that
     /// outlive their flow.
     pub fn new(measured: usize, orphans: Option<FlowState<'a>>) -> Self {
         let slot = |state| Slot {
+            number: CLOSED,
             generation: 0,
-            is_open: false,
             state,
         };
         Self {
@@ -69,7 +73,6 @@ impl<'a> Flows<'a> {
         self.background(flow)
     }
 
-    #[cold]
     #[inline(never)]
     fn background(&mut self, flow: u32) -> &mut FlowState<'a> {
         let place = if self.is_open(flow) { place(flow) } else { 0 };
@@ -93,14 +96,16 @@ impl<'a> Flows<'a> {
         }
     }
 
+    #[inline(always)]
     pub fn is_open(&self, flow: u32) -> bool {
         let slot = self.background.get(place(flow));
-        slot.is_some_and(|slot| slot.is_open && number(slot.generation, place(flow)) == flow)
+        slot.is_some_and(|slot| slot.number == flow) && flow != CLOSED
     }
 
     /// Makes flows one connection.
     pub fn join(&mut self, connection: &Connection) {
         for (flow, member) in connection.members() {
+            let member = self.pool.member(member);
             self.get_mut(flow).join(member);
         }
     }
@@ -118,16 +123,21 @@ impl<'a> Flows<'a> {
 
     /// Opens a flow of background traffic. Returns its number, its state, and the memory for its
     /// endpoints; `None` if too many are open.
-    pub fn open(&mut self, state: FlowState<'a>) -> Option<(u32, &mut FlowState<'a>, &mut Pool)> {
+    pub fn open(
+        &mut self,
+        state: FlowState<'a>,
+    ) -> Option<(u32, &mut FlowState<'a>, &mut Pool<'a>)> {
         let place = match self.free.pop_front() {
             Some(place) => {
-                self.background[place as usize].state = state;
+                let old = &mut self.background[place as usize].state;
+                self.pool.take(old);
+                *old = state;
                 place as usize
             }
             None if self.background.len() <= self.most_open => {
                 self.background.push(Slot {
+                    number: CLOSED,
                     generation: 0,
-                    is_open: false,
                     state,
                 });
                 self.background.len() - 1
@@ -135,21 +145,20 @@ impl<'a> Flows<'a> {
             None => return None,
         };
         let slot = &mut self.background[place];
-        slot.is_open = true;
-        let number = number(slot.generation, place);
-        Some((number, &mut slot.state, &mut self.pool))
+        slot.number = number(slot.generation, place);
+        Some((slot.number, &mut slot.state, &mut self.pool))
     }
 
     /// Closes a flow of background traffic and returns its last state, and the memory that takes
     /// its endpoints.
-    pub fn close(&mut self, flow: u32) -> Option<(&mut FlowState<'a>, &mut Pool)> {
+    pub fn close(&mut self, flow: u32) -> Option<(&mut FlowState<'a>, &mut Pool<'a>)> {
         if !self.is_open(flow) {
             return None;
         }
         self.free.push_back(place(flow) as u32);
         let slot = &mut self.background[place(flow)];
         slot.generation = (slot.generation + 1) % GENERATIONS;
-        slot.is_open = false;
+        slot.number = CLOSED;
         Some((&mut slot.state, &mut self.pool))
     }
 
@@ -168,11 +177,8 @@ impl<'a> Flows<'a> {
 
     /// The numbers of the open background flows.
     pub fn open_background(&self) -> Vec<u32> {
-        (0..)
-            .zip(&self.background)
-            .filter(|(_, slot)| slot.is_open)
-            .map(|(place, slot)| number(slot.generation, place))
-            .collect()
+        let numbers = self.background.iter().map(|slot| slot.number);
+        numbers.filter(|&number| number != CLOSED).collect()
     }
 }
 

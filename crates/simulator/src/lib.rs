@@ -34,6 +34,7 @@ mod recorder;
 mod routes;
 mod starts;
 mod traffic;
+mod ways;
 mod world;
 
 use std::num::NonZero;

@@ -39,6 +39,7 @@ use crate::flows::Flows;
 use crate::recorder::Recorder;
 use crate::routes::Hop;
 use crate::starts::Starts;
+use crate::ways::Ways;
 use crate::{RunError, RunOutput};
 use ahead::Ahead;
 use foreign::ForeignStacks;
@@ -78,6 +79,8 @@ pub struct World<'a> {
     /// Whether hosts take no shortcuts.
     is_plain: bool,
     turns: Turns,
+    /// The ways of background traffic.
+    known_ways: Ways,
     foreign: ForeignStacks<'a>,
     /// The flows whose start-ups watch the only flow, and their results.
     watching: Vec<&'a Flow>,
@@ -267,18 +270,25 @@ impl<'a> World<'a> {
     #[inline(always)]
     fn data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
         let now = self.now;
-        self.settle_end(flow);
+        let settles = self.must_settle(flow);
+        let mut state = self.flows.get_mut(flow);
+        if settles && state.may_have_ended(now) {
+            self.catch_up();
+            state = self.flows.get_mut(flow);
+        }
         if carried.is_plain_data()
             && ecn != Ecn::Ce
             && !self.is_plain
-            && let Some(endpoints) = self.endpoints(flow)
+            && let Some(endpoints) = state.endpoints_mut()
         {
             endpoints.handle_plain_data(now, carried);
-            let concerns_others = endpoints.concerns_others();
-            if endpoints.has_ack() {
+            let has_ack = endpoints.has_ack();
+            let concerns_others = state.concerns_others();
+            if has_ack {
                 self.acknowledge(flow);
+            } else {
+                state.keep_receiver(&mut self.agendas);
             }
-            self.keep_receiver(flow);
             if concerns_others {
                 let (.., ts_val, _) = carried.fields();
                 self.notify_of_plain_data(flow, ts_val);
@@ -314,15 +324,18 @@ impl<'a> World<'a> {
         } else if let Some(peer) = peer {
             self.take_timestamp(peer, data.ts_val);
         }
-        let Some(endpoints) = self.endpoints(flow) else {
+        let state = self.flows.get_mut(flow);
+        let Some(endpoints) = state.endpoints_mut() else {
             return self.note_unclaimed(flow, carried);
         };
         endpoints.handle_data(now, carried, &data, ecn == Ecn::Ce);
-        let concerns_others = endpoints.concerns_others();
-        if endpoints.has_ack() {
+        let has_ack = endpoints.has_ack();
+        let concerns_others = state.concerns_others();
+        if has_ack {
             self.acknowledge(flow);
+        } else {
+            state.keep_receiver(&mut self.agendas);
         }
-        self.keep_receiver(flow);
         if concerns_others {
             self.notify(flow);
         }
@@ -330,8 +343,6 @@ impl<'a> World<'a> {
 
     /// A segment has arrived at the receiver of a flow: a proxy there takes what it brought, or the
     /// application, if it waits for that.
-    #[cold]
-    #[inline(never)]
     fn notify(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
         if let Some(next) = state.next() {
@@ -343,13 +354,19 @@ impl<'a> World<'a> {
 
     /// The same for a segment that has arrived without an acknowledgment. The flow of the other
     /// direction echoes its timestamp `ts_val`, whether or not anything waits for its bytes.
-    #[cold]
     #[inline(never)]
     fn notify_of_plain_data(&mut self, flow: u32, ts_val: u32) {
-        if let Some(peer) = self.flows.get_mut(flow).peer() {
+        let state = self.flows.get_mut(flow);
+        let (peer, next) = (state.peer(), state.next());
+        let has_awaited = state.endpoints().is_some_and(Endpoints::has_awaited);
+        if let Some(peer) = peer {
             self.take_timestamp(peer, ts_val);
         }
-        self.notify(flow);
+        if let Some(next) = next {
+            self.wake_leg(next);
+        } else if has_awaited {
+            self.hear(flow);
+        }
     }
 
     /// A segment with the timestamp `ts_val` and without an acknowledgment has arrived at the host
@@ -395,7 +412,6 @@ impl<'a> World<'a> {
                 self.answer_syn_ack(flow, ack);
             }
             self.transmit(flow);
-            self.keep_sender(flow);
         }
     }
 
@@ -433,37 +449,6 @@ impl<'a> World<'a> {
         }
         if self.fabric.has_radios() {
             self.note_sent();
-        }
-    }
-
-    /// Ensures that the flow's calendar entry on its receiver's side is no later than the
-    /// receiver's timer. Only an earlier deadline moves an entry. One that is due too early is
-    /// rescheduled.
-    #[inline(always)]
-    fn keep_receiver(&mut self, flow: u32) {
-        let state = self.flows.get_mut(flow);
-        let (side, deadline) = (state.receiver_side(), state.receiver_deadline());
-        if state.is_late_for(side, deadline) {
-            self.schedule(flow, side, deadline);
-        }
-    }
-
-    /// The same for the sender, its timer and its application.
-    #[inline(always)]
-    fn keep_sender(&mut self, flow: u32) {
-        let state = self.flows.get_mut(flow);
-        let (side, deadline) = (state.sender_side(), state.sender_deadline());
-        if state.is_late_for(side, deadline) {
-            self.schedule(flow, side, deadline);
-        }
-    }
-
-    /// Schedules the flow's entry of `side`.
-    #[inline(never)]
-    fn schedule(&mut self, flow: u32, side: Side, at: Instant) {
-        if let Some(component) = self.flows.get_mut(flow).reschedule(side, at) {
-            let flows = &mut self.agendas[side].flows;
-            flows.schedule(component, Some(at));
         }
     }
 
@@ -551,6 +536,6 @@ impl<'a> World<'a> {
         if has_sender {
             deadline = deadline.min(state.device_deadline());
         }
-        self.schedule(flow, side, deadline);
+        state.schedule(side, deadline, &mut self.agendas);
     }
 }

@@ -236,12 +236,94 @@ impl Receiver {
     /// Makes the receiver [`Self::new`] of this configuration. It keeps the memory that the last one
     /// allocated, and nothing else of it.
     pub fn renew(&mut self, config: ReceiverConfig) {
-        let mut beyond = core::mem::take(&mut self.beyond);
-        beyond.clear();
-        *self = Self {
+        let new_window = ReceiveWindow::new(&config);
+        let half = new_window.advertised() / 2;
+        // Each field is named, so that a new one is not forgotten, and set in its place: the whole
+        // is large.
+        let Self {
+            policy,
+            tick,
+            sack,
+            compression,
+            rcv_nxt,
+            window,
+            pending,
+            quick,
+            quick_mask,
+            rcv_mss,
+            merged,
+            last_small,
+            ato,
+            last_data,
+            delayed_ack_at,
+            compressed_ack_at,
+            compressed,
+            duplicate_acks,
+            duplicates_of,
+            aside,
+            ts_recent,
+            echo_marks,
+            marks,
             beyond,
-            ..Self::new(config)
-        };
+            buffers,
+            sacks,
+            rtt,
+            syn_ack_sent,
+            syn_acks,
+            echo,
+            end,
+            has_bare_fin,
+            fin_waits,
+            is_connected,
+            awaits_third,
+            thinning,
+            finished_at,
+            read_up_to,
+            is_clear,
+            quiet_until,
+            stats,
+        } = self;
+        *policy = config.ack_policy;
+        *tick = config.tick;
+        *sack = config.sack;
+        *compression = config.sack;
+        *rcv_nxt = 0;
+        *window = new_window;
+        *pending = Pending::default();
+        *quick = 0;
+        *quick_mask = u32::MAX;
+        *rcv_mss = MSS_DEFAULT.min(config.mss).min(half).max(MSS_MIN);
+        *merged = config.merged;
+        *last_small = 0;
+        *ato = Duration::ZERO;
+        *last_data = Instant::ZERO;
+        *delayed_ack_at = Instant::MAX;
+        *compressed_ack_at = Instant::MAX;
+        *compressed = 0;
+        *duplicate_acks = 0;
+        *duplicates_of = 0;
+        *aside = None;
+        *ts_recent = 0;
+        *echo_marks = false;
+        *marks = None;
+        beyond.clear();
+        *buffers = Buffers::default();
+        *sacks = SackList::default();
+        *rtt = RttEstimator::new(RTO_MIN);
+        *syn_ack_sent = None;
+        *syn_acks = 0;
+        *echo = Echo::Nothing;
+        *end = u64::MAX;
+        *has_bare_fin = false;
+        *fin_waits = false;
+        *is_connected = false;
+        *awaits_third = false;
+        *thinning = None;
+        *finished_at = Instant::MAX;
+        *read_up_to = u64::MAX;
+        *is_clear = false;
+        *quiet_until = Instant::ZERO;
+        *stats = ReceiverStats::default();
     }
 
     /// Turns SACK compression off (`tcp_comp_sack_nr = 0`); it is on by default.

@@ -157,7 +157,7 @@ struct Retransmission {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scoreboard {
     slots: Vec<Segment>,
-    /// One bit for each slot: lost, and its retransmission not in flight.
+    /// One bit for each slot: lost, and its retransmission not in flight. None before the first.
     pending: Vec<u64>,
     mask: u64,
     /// Number of the lowest segment in flight, and of the next new segment.
@@ -521,6 +521,9 @@ impl Scoreboard {
     }
 
     fn set_pending(&mut self, index: u64) {
+        if self.pending.is_empty() {
+            self.pending.resize(self.slots.len().div_ceil(64), 0);
+        }
         let bit = index & self.mask;
         self.pending[(bit >> 6) as usize] |= 1 << (bit & 63);
         self.pending_count += 1;
@@ -528,7 +531,9 @@ impl Scoreboard {
 
     fn clear_pending(&mut self, index: u64) {
         let bit = index & self.mask;
-        let word = &mut self.pending[(bit >> 6) as usize];
+        let Some(word) = self.pending.get_mut((bit >> 6) as usize) else {
+            return;
+        };
         if *word & (1 << (bit & 63)) != 0 {
             *word &= !(1 << (bit & 63));
             self.pending_count -= 1;
@@ -614,7 +619,8 @@ impl Scoreboard {
             retransmitted += u32::from(segment.has(RETRANS));
             pending += u32::from(is_pending(segment.flags));
             let bit = index & self.mask;
-            let is_set = self.pending[(bit >> 6) as usize] & (1 << (bit & 63)) != 0;
+            let word = self.pending.get((bit >> 6) as usize);
+            let is_set = word.is_some_and(|word| word & (1 << (bit & 63)) != 0);
             if is_set != is_pending(segment.flags)
                 || is_set && index < self.pending_hint
                 || segment.has(SACKED) && segment.has(LOST)

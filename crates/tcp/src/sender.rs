@@ -243,26 +243,10 @@ impl Sender {
     /// range; an initial window or a burst of zero segments becomes one.
     #[must_use]
     pub fn new(config: SenderConfig) -> Self {
-        Self::with(&config, None, Scoreboard::new(1))
-    }
-
-    /// Makes the connection [`Self::new`] of this configuration. It keeps the memory that the last
-    /// one allocated, and nothing else of it.
-    pub fn renew(&mut self, config: &SenderConfig) {
-        let control = self.cc.take_other();
-        let board = core::mem::replace(&mut self.board, Scoreboard::new(1));
-        *self = Self::with(config, control, board);
-    }
-
-    /// A connection that is not open, in the memory of an earlier one.
-    fn with(config: &SenderConfig, control: Option<Held>, board: Scoreboard) -> Self {
-        let algorithm = &config.algorithm;
-        let (tick, rto_min) = (config.tick, config.rto_min);
-        let config = Settings::of(config);
+        let (algorithm, tick, rto_min) = (&config.algorithm, config.tick, config.rto_min);
+        let config = Settings::of(&config);
         let context = config.context(Instant::ZERO, config.initial_window, None);
-        let cc = Control::new(algorithm, &context, |built| {
-            Held::in_memory_of(control, built)
-        });
+        let cc = Control::new(algorithm, &context, |built| Held::in_memory_of(None, built));
         Self {
             cwnd: CongestionWindow::new(cc.window()),
             validation: Validation::default(),
@@ -271,7 +255,7 @@ impl Sender {
             full_burst: FullBurst::default(),
             pass: Pass::default(),
             repair: Repair::new(),
-            board: board.renewed(u64::from(config.smss)),
+            board: Scoreboard::new(u64::from(config.smss)),
             rack: Rack::new(),
             tlp: Tlp::default(),
             undo: Undo::default(),
@@ -302,6 +286,92 @@ impl Sender {
             config,
             stats: SenderStats::default(),
         }
+    }
+
+    /// Makes the connection [`Self::new`] of this configuration. It keeps the memory that the last
+    /// one allocated, and nothing else of it.
+    pub fn renew(&mut self, config: &SenderConfig) {
+        let control = self.cc.take_other();
+        let settings = Settings::of(config);
+        let context = settings.context(Instant::ZERO, settings.initial_window, None);
+        // Each field is named, so that a new one is not forgotten, and set in its place: the whole
+        // is large.
+        let Self {
+            cc,
+            cwnd,
+            validation,
+            pacer,
+            full_burst,
+            pass,
+            repair,
+            board,
+            rack,
+            tlp,
+            undo,
+            frto,
+            suspicion,
+            reordering,
+            partial_acks,
+            rate,
+            rtt,
+            timer,
+            handshake,
+            phase,
+            snd_una,
+            snd_nxt,
+            high_seq,
+            stream,
+            portions,
+            peer_window,
+            device,
+            ecn,
+            marks,
+            quick_start,
+            ts_recent,
+            is_steered,
+            needs,
+            shortcuts,
+            memory,
+            config: old_settings,
+            stats,
+        } = self;
+        *cc = Control::new(&config.algorithm, &context, |built| {
+            Held::in_memory_of(control, built)
+        });
+        *cwnd = CongestionWindow::new(cc.window());
+        *validation = Validation::default();
+        *pacer = Pacer::new(settings.pacing || cc.requires_pacing());
+        *full_burst = FullBurst::default();
+        *pass = Pass::default();
+        *repair = Repair::new();
+        board.renew(u64::from(settings.smss));
+        *rack = Rack::new();
+        *tlp = Tlp::default();
+        *undo = Undo::default();
+        *frto = Frto::default();
+        *suspicion = None;
+        *reordering = Reordering::new();
+        *partial_acks = PartialAcks::default();
+        *rate = RateEstimator::default();
+        *rtt = RoundTrip::new(config.rto_min);
+        *timer = RetransmissionTimer::new(config.tick);
+        *handshake = Handshake::new();
+        *phase = Phase::Open;
+        (*snd_una, *snd_nxt, *high_seq) = (0, 0, 0);
+        *stream = Stream::default();
+        *portions = None;
+        *peer_window = PeerWindow::default();
+        *device = DeviceQueue::default();
+        *ecn = Ecn::new(settings.ecn);
+        *marks = None;
+        *quick_start = QuickStart::default();
+        *ts_recent = 0;
+        *is_steered = false;
+        *needs = Needs::ALL.into();
+        *shortcuts = Shortcuts::default();
+        *memory = None;
+        *old_settings = settings;
+        *stats = SenderStats::default();
     }
 
     /// The ends have agreed on AccECN (RFC 9768): each ACK counts the marks, and no flag asks for a
@@ -395,10 +465,18 @@ impl Sender {
     }
 
     /// An ACK or the SYN-ACK has arrived.
+    #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
+        self.take_ack(now, ack, false);
+    }
+
+    /// `rides`: a data segment carries the ACK. That makes no difference to an ordinary ACK, which
+    /// is no duplicate.
+    #[inline(never)]
+    fn take_ack(&mut self, now: Instant, ack: &AckSegment, rides: bool) {
         self.pass.begin();
         if !self.process_plain_ack(now, ack) {
-            self.handle_any_ack(now, ack, false);
+            self.handle_any_ack(now, ack, rides);
         }
     }
 

@@ -27,6 +27,8 @@ pub struct Endpoints {
     /// The first time from which the bottleneck stayed busy for one base RTT.
     pub(super) capacity: Option<Instant>,
     past_slow_start: bool,
+    /// Whether a result has what the probe measures.
+    is_measured: bool,
     /// When the start-up is checked after an ACK; never in background traffic.
     pub(super) next_check: Instant,
     /// The start-up of a measured flow.
@@ -37,8 +39,6 @@ pub struct Endpoints {
     pub(super) unwritten: u64,
     /// The application at the receiver waits for this many bytes, or for [`NOTHING`].
     awaited: u64,
-    /// Other flows of the connection take note of each segment that arrives.
-    concerns_others: bool,
 }
 
 /// What a proxy has from the leg before.
@@ -61,12 +61,12 @@ impl Endpoints {
             established: None,
             capacity: None,
             past_slow_start: false,
+            is_measured: true,
             next_check: NEVER,
             startup: None,
             oracle: None,
             unwritten: 0,
             awaited: NOTHING,
-            concerns_others: false,
         }
     }
 
@@ -88,26 +88,37 @@ impl Endpoints {
             established,
             capacity,
             past_slow_start,
+            is_measured,
             next_check,
             startup,
             oracle,
             unwritten,
             awaited,
-            concerns_others,
         } = self;
         old_sender.renew(sender);
         old_receiver.renew(receiver);
-        probe.renew();
+        if *is_measured {
+            probe.renew();
+        } else {
+            probe.look_again();
+        }
         *trace = None;
         *established = None;
         *capacity = None;
         *past_slow_start = false;
+        *is_measured = true;
         *next_check = NEVER;
         *startup = None;
         *oracle = None;
         *unwritten = 0;
         *awaited = NOTHING;
-        *concerns_others = false;
+    }
+
+    /// No result has what the probe measures: it measures nothing. Call it before any segment
+    /// arrives.
+    pub fn omit_measurements(&mut self) {
+        self.is_measured = false;
+        self.probe.look_away();
     }
 
     /// The half at the host that sends the data.
@@ -176,19 +187,8 @@ impl Endpoints {
         self.receiver.has_ack()
     }
 
-    /// Whether other flows of the connection take note of each segment that arrives: the next leg,
-    /// which sends it on, or the flow of the other direction, which echoes its timestamp.
-    #[inline(always)]
-    pub const fn concerns_others(&self) -> bool {
-        self.concerns_others
-    }
-
-    /// Makes them the ends of one of several flows of a connection.
-    pub(super) const fn join(&mut self, concerns_others: bool) {
-        self.concerns_others = concerns_others;
-    }
-
     /// Whether the receiver has the bytes that its application waits for, or all.
+    #[inline]
     pub fn has_awaited(&self) -> bool {
         let receiver = &self.receiver;
         receiver.delivered().get() >= self.awaited || receiver.finished_at().is_some()
@@ -226,6 +226,9 @@ impl Endpoints {
     /// Records a segment of the flow that the network dropped.
     #[cold]
     pub fn on_drop(&mut self, at: Instant, dropped: &Carried) {
+        if !self.is_measured {
+            return;
+        }
         self.probe.on_drop(at);
         if let Some(startup) = &mut self.startup {
             let (_, len, ..) = dropped.fields();
@@ -241,11 +244,14 @@ impl Endpoints {
         } else {
             self.sender.handle_ack(now, ack);
         }
-        self.established.get_or_insert(now);
-        let rtt = self.sender.rtt_sample();
         if !self.past_slow_start {
+            self.established.get_or_insert(now);
+            if !self.is_measured {
+                return;
+            }
             self.past_slow_start = self.sender.slow_start_exit().is_some();
         }
+        let rtt = self.sender.rtt_sample();
         let delivered = self.sender.delivered().get();
         self.probe.on_ack(now, delivered, rtt, self.past_slow_start);
         if let Some(trace) = &mut self.trace {

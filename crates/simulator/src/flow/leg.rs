@@ -4,7 +4,7 @@
 use units::{Bytes, Instant};
 
 use super::FlowState;
-use crate::connection::{Member, Opened};
+use crate::connection::{Member, Opened, Others};
 
 /// What has arrived at the last receiver of a split connection.
 #[derive(Clone, Copy, Debug)]
@@ -21,18 +21,21 @@ impl FlowState<'_> {
         self.member.as_deref()
     }
 
-    /// Makes it, whose endpoints exist, one of the flows of a connection.
-    pub fn join(&mut self, member: Member) {
-        if let Some(endpoints) = &mut self.endpoints {
-            endpoints.join(member.peer().is_some() || member.next().is_some());
-        }
-        self.member = Some(Box::new(member));
+    /// Makes it one of the flows of a connection.
+    pub fn join(&mut self, member: Box<Member>) {
+        self.others = member.others();
+        self.peer = member.peer().unwrap_or_default();
+        self.member = Some(member);
     }
 
     /// The flow in the other direction of the same connection, between the same neighbours.
     #[inline]
     pub fn peer(&self) -> Option<u32> {
-        self.member.as_ref()?.peer()
+        match self.others {
+            Others::None => None,
+            Others::Peer => Some(self.peer),
+            Others::Legs => self.member.as_ref()?.peer(),
+        }
     }
 
     /// The leg before, if a proxy sends its data.
@@ -44,7 +47,21 @@ impl FlowState<'_> {
     /// The next leg of the same connection, if a proxy receives its data.
     #[inline]
     pub fn next(&self) -> Option<u32> {
+        if self.others != Others::Legs {
+            return None;
+        }
         self.member.as_ref()?.next()
+    }
+
+    /// Whether proxies split its connection.
+    pub fn is_split(&self) -> bool {
+        self.others == Others::Legs
+    }
+
+    /// Whether other flows take note of each segment that arrives over it.
+    #[inline(always)]
+    pub fn concerns_others(&self) -> bool {
+        self.others != Others::None
     }
 
     /// Whether its sender waits for the end of a handshake that the other end began.
@@ -76,7 +93,7 @@ impl FlowState<'_> {
                 third,
                 rtt,
                 retransmitted,
-            } = *opened;
+            } = opened;
             endpoints.sender.accept(now, &third, rtt, retransmitted);
             self.asks_routers = endpoints.sender.asks_routers();
         }

@@ -4,7 +4,7 @@ use engine::Component;
 use units::Instant;
 
 use super::FlowState;
-use crate::agenda::{RIGHT, Side};
+use crate::agenda::{Agendas, LEFT, RIGHT, Side};
 
 impl FlowState<'_> {
     /// Gives the flow, which starts, its place in the calendars.
@@ -23,17 +23,50 @@ impl FlowState<'_> {
         self.component
     }
 
-    /// Moves the flow's entry on `side` to `at`. Returns its place, if the flow runs.
-    pub fn reschedule(&mut self, side: Side, at: Instant) -> Option<Component> {
-        let component = self.component?;
-        self.scheduled[usize::from(side)] = at;
-        Some(component)
+    /// Moves the flow's entry on `side` to `at`, if the flow runs.
+    #[inline(never)]
+    pub fn schedule(&mut self, side: Side, at: Instant, agendas: &mut Agendas) {
+        if let Some(component) = self.component {
+            self.scheduled[usize::from(side)] = at;
+            let flows = &mut agendas[side].flows;
+            flows.schedule(component, Some(at));
+        }
     }
 
-    /// Whether the flow's entry on `side` is later than `deadline`.
+    /// Ensures that the flow's calendar entry on `side` is no later than `deadline`. Only an earlier
+    /// deadline moves an entry. One that is due too early is rescheduled.
     #[inline(always)]
-    pub fn is_late_for(&self, side: Side, deadline: Instant) -> bool {
-        deadline < self.scheduled[usize::from(side)]
+    fn keep(&mut self, side: Side, deadline: Instant, agendas: &mut Agendas) {
+        if deadline < self.scheduled[usize::from(side)] {
+            self.schedule(side, deadline, agendas);
+        }
+    }
+
+    /// The same on the receiver's side for its timer.
+    #[inline(always)]
+    pub fn keep_receiver(&mut self, agendas: &mut Agendas) {
+        self.keep(self.receiver_side, self.receiver_deadline(), agendas);
+    }
+
+    /// The same for the sender, its timer and its application.
+    #[inline(always)]
+    pub fn keep_sender(&mut self, agendas: &mut Agendas) {
+        self.keep(self.sender_side, self.sender_deadline(), agendas);
+    }
+
+    /// The same for a sender that waits for its device.
+    pub fn keep_device(&mut self, agendas: &mut Agendas) {
+        self.keep(self.sender_side, self.device_deadline(), agendas);
+    }
+
+    /// Whether the receiver is on the left, and the sender, if it is on the right, may have ended the
+    /// flow by `now`.
+    #[inline(always)]
+    pub fn may_have_ended(&self, now: Instant) -> bool {
+        self.receiver_side == LEFT
+            && self.endpoints.as_deref().is_some_and(|endpoints| {
+                now >= self.place.stop || endpoints.receiver.finished_at().is_some()
+            })
     }
 
     /// The side of its sender.

@@ -120,13 +120,14 @@ proptest! {
         fates in prop::collection::vec(fate(), 1..60),
         more in prop::collection::vec(fate(), 1..60),
     ) {
+        let [before, after] = [before, after].map(flow);
         let mut pool = Pool::default();
-        let mut used = pool.open(&flow(before), 1448, 7);
+        let mut used = pool.open(&before, 1448, 7);
         run(&mut used, bytes, &fates);
         pool.close(used);
-        let mut renewed = pool.open(&flow(after), 1448, 8);
+        let mut renewed = pool.open(&after, 1448, 8);
         prop_assert!(pool.closed.is_empty());
-        let mut new = Pool::default().open(&flow(after), 1448, 8);
+        let mut new = Pool::default().open(&after, 1448, 8);
         prop_assert_eq!(format!("{renewed:?}"), format!("{new:?}"));
         run(&mut renewed, bytes, &more);
         run(&mut new, bytes, &more);
@@ -137,7 +138,8 @@ proptest! {
 /// The traffic of the property test is not idle.
 #[test]
 fn the_traffic_of_the_test_loses_and_completes() {
-    let mut endpoints = Pool::default().open(&flow(0), 1448, 7);
+    let flow = flow(0);
+    let mut endpoints = Pool::default().open(&flow, 1448, 7);
     let fates = [Fate::Arrives, Fate::Arrives, Fate::Arrives, Fate::IsLost];
     run(&mut endpoints, 300_000, &fates);
     assert!(endpoints.sender.is_complete());

@@ -3,7 +3,7 @@
 use congestion::PathMemory;
 use measure::TrafficResult;
 use network::{Ecn, Packet};
-use scenario::{Direction, FULL_PACKET, Scenario, Traffic, TrafficKind};
+use scenario::{Direction, FULL_PACKET, Place, Scenario, Traffic, TrafficKind};
 use tcp::segment::DataSegment;
 use units::{Duration, Instant};
 
@@ -38,7 +38,27 @@ impl<'a> World<'a> {
         }
     }
 
+    /// The way of a flow of a table.
     pub(super) fn way_of(&mut self, table: u32, begin: &Begin) -> Way {
+        let path = &self.scenario.path;
+        let ends = path.traffic[table as usize].flow.ends;
+        if ends.is_drawn() {
+            return self.find_way(table, begin);
+        }
+        let hosts = [ends.from, ends.to].map(|place| match place {
+            Some(Place::Hosts(hosts)) => path.hosts[hosts as usize].host(begin.turn),
+            _ => 0,
+        });
+        if let Some(way) = self.known_ways.get(table, hosts, begin.extra_delay) {
+            return way;
+        }
+        let way = self.find_way(table, begin);
+        self.known_ways.note(table, hosts, begin.extra_delay, way);
+        way
+    }
+
+    #[inline(never)]
+    fn find_way(&mut self, table: u32, begin: &Begin) -> Way {
         let traffic = &self.scenario.path.traffic[table as usize];
         let turn = begin.turn;
         let stream = || format!("ends of {} {turn}", traffic.name);
@@ -64,8 +84,8 @@ impl<'a> World<'a> {
     /// Starts the flows that are due.
     pub(super) fn source_acts(&mut self, table: u32) {
         self.keep_order_of_flows();
-        while let Some(begin) = self.starts.poll(table, self.now) {
-            self.begin(table, &begin);
+        while let Some(mut begin) = self.starts.poll(table, self.now) {
+            self.begin(table, &mut begin);
         }
         if let Some(component) = self.starts.component_of(table) {
             let fixed = &mut self.agendas[LEFT].fixed;
@@ -73,20 +93,19 @@ impl<'a> World<'a> {
         }
     }
 
-    fn begin(&mut self, table: u32, begin: &Begin) {
-        if let Some(dialogue) = &begin.dialogue {
+    fn begin(&mut self, table: u32, begin: &mut Begin) {
+        if let Some(dialogue) = begin.dialogue.take() {
             return self.begin_exchange(table, begin, dialogue);
         }
         let traffic = &self.scenario.path.traffic[table as usize];
         let legs = self.starts.legs().of_traffic(table);
-        let (config, ways) = match legs {
-            None => (&traffic.flow, vec![self.way_of(table, begin)]),
+        let (config, way, ways) = match legs {
+            None => (&traffic.flow, self.way_of(table, begin), Vec::new()),
             Some(course) => {
                 let ways = self.ways(course, traffic, begin);
-                (&course.there[0], ways)
+                (&course.there[0], ways[0], ways)
             }
         };
-        let way = ways[0];
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
         let mut state = FlowState::new(Placement {
             index: self.starts.totals(table).next_place(),
@@ -106,6 +125,7 @@ impl<'a> World<'a> {
         let mut memory = PathMemory::default();
         let seed = || begin.seed;
         state.start(self.now, seed, &mut memory, false, self.is_plain, pool);
+        state.omit_measurements();
         if let Some(course) = legs
             && !self.split(flow, &relay::behind(course, &ways), begin.seed)
         {
@@ -117,14 +137,16 @@ impl<'a> World<'a> {
         let component = self.component(flow);
         self.flows.get_mut(flow).enter_calendar(component);
         self.transmit(flow);
-        self.keep_sender(flow);
     }
 
     /// Ends a flow of background traffic, finished or not.
     pub(super) fn finish_background(&mut self, flow: u32) {
         self.catch_up();
-        let (flow, behind) = self.flows.legs(flow);
-        let arrived = self.end_legs(&behind);
+        let (mut flow, mut arrived) = (flow, None);
+        if self.flows.get_mut(flow).is_split() {
+            let (first, behind) = self.flows.legs(flow);
+            (flow, arrived) = (first, self.end_legs(&behind));
+        }
         let Some((state, pool)) = self.flows.close(flow) else {
             return;
         };

@@ -17,6 +17,7 @@ use crate::flows::Flows;
 use crate::legs::Legs;
 use crate::recorder::Recorder;
 use crate::starts::Starts;
+use crate::ways::Ways;
 use crate::{EventLoop, RunOptions};
 
 /// The number of earlier flows between `ends`.
@@ -57,6 +58,7 @@ impl<'a> World<'a> {
             ahead: Ahead::default(),
             is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
+            known_ways: Ways::default(),
             foreign: ForeignStacks::default(),
             watching: Vec::new(),
             watched: Vec::new(),

@@ -41,18 +41,9 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn schedule_wakeup(&mut self, flow: u32) {
-        self.flows.get_mut(flow).pause(self.now);
-        self.keep_device(flow);
-    }
-
-    /// Schedules the wake-up of a sender that waits for its device.
-    fn keep_device(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        let deadline = state.device_deadline();
-        let side = state.sender_side();
-        if state.is_late_for(side, deadline) {
-            self.schedule(flow, side, deadline);
-        }
+        state.pause(self.now);
+        state.keep_device(&mut self.agendas);
     }
 
     /// Adds a packet of `bytes` to its sender's device, the first link of `route`.
@@ -103,7 +94,7 @@ impl World<'_> {
         // A pure ACK never counts, and data is longer.
         if bytes > HANDSHAKE_ACK_SIZE && self.fabric.routes().link(data) == link {
             device.put(at, bytes);
-            self.keep_device(flow);
+            state.keep_device(&mut self.agendas);
         }
     }
 }

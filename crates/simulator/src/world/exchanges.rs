@@ -15,7 +15,7 @@
 use congestion::PathMemory;
 use measure::Epoch;
 use network::{Ecn, Packet, Payload};
-use scenario::{Direction, Flow};
+use scenario::Direction;
 use tcp::segment::AckSegment;
 use workload::{Dialogue, Side};
 
@@ -31,60 +31,84 @@ use crate::traffic::Begin;
 
 impl<'a> World<'a> {
     /// Starts a connection in which both sides write.
-    pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: &Dialogue) {
-        let Some([there, back]) = self.connect(table, begin, dialogue) else {
+    pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: Box<Dialogue>) {
+        let Some((firsts, connection)) = self.connect(table, begin, dialogue) else {
             self.starts.totals(table).rejected += 1;
             return;
         };
         self.starts.totals(table).begin(begin);
-        let firsts = [there[0], back[0]];
         for flow in firsts {
             let component = self.component(flow);
             self.flows.get_mut(flow).enter_calendar(component);
         }
-        self.flows.join(&Connection::new(&there, &back));
+        self.flows.join(&connection);
         self.open_exchange(begin, firsts);
     }
 
-    /// Makes the legs of a connection in which both sides write, there and back. `None` if too many
-    /// flows are open.
-    fn connect(&mut self, table: u32, begin: &Begin, dialogue: &Dialogue) -> Option<[Vec<u32>; 2]> {
-        let traffic = &self.scenario.path.traffic[table as usize];
-        let course = self.starts.legs().of_traffic(table);
-        // In the direction of the answers.
-        let ways = match course {
-            None => vec![self.way_of(table, begin)],
-            Some(course) => self.ways(course, traffic, begin),
-        };
-        let ([asks, answers], mss) = match dialogue {
+    /// Makes the flows of a connection in which both sides write, and returns the first leg there
+    /// and back. `None` if too many flows are open.
+    fn connect(
+        &mut self,
+        table: u32,
+        begin: &Begin,
+        dialogue: Box<Dialogue>,
+    ) -> Option<([u32; 2], Connection)> {
+        let (conversations, mss) = match *dialogue {
             Dialogue::Script(connection) => (
-                Conversation::scripted(begin.turn, &connection.exchange),
+                Conversation::scripted(begin.turn, connection.exchange),
                 connection.headers.mss,
             ),
             Dialogue::Video { client, .. } => (Conversation::video(begin.turn, client), None),
         };
+        if let Some(course) = self.starts.legs().of_traffic(table) {
+            return self.connect_legs(table, begin, course, conversations, mss);
+        }
+        let [asks, answers] = conversations;
+        let config = &self.scenario.path.traffic[table as usize].flow;
+        // In the direction of the answers.
+        let way = self.way_of(table, begin);
+        let leg = |side: Side, way| Leg {
+            config,
+            way,
+            smss: mss.map(|mss| mss[side.index()]),
+        };
+        let there = leg(Side::Initiator, way.back());
+        let back = leg(Side::Acceptor, way);
+        let there = self.add_first(table, begin, (Side::Initiator, asks), &there)?;
+        let Some(back) = self.add_first(table, begin, (Side::Acceptor, answers), &back) else {
+            let _ = self.flows.close(there);
+            return None;
+        };
+        let pair = [there, back];
+        Some((pair, Connection::pair(pair)))
+    }
+
+    /// The same for a connection that proxies split.
+    fn connect_legs(
+        &mut self,
+        table: u32,
+        begin: &Begin,
+        course: &'a Course,
+        [asks, answers]: [Conversation; 2],
+        mss: Option<[u32; 2]>,
+    ) -> Option<([u32; 2], Connection)> {
+        let traffic = &self.scenario.path.traffic[table as usize];
+        // In the direction of the answers.
+        let ways = self.ways(course, traffic, begin);
         let legs = |side: Side| {
             let smss = mss.map(|mss| mss[side.index()]);
-            legs_of(side, &traffic.flow, course, &ways, smss)
+            legs_of(side, course, &ways, smss)
         };
-        let there = self.add_side(
-            table,
-            begin,
-            (Side::Initiator, asks),
-            &legs(Side::Initiator),
-        )?;
-        let back = self.add_side(
-            table,
-            begin,
-            (Side::Acceptor, answers),
-            &legs(Side::Acceptor),
-        );
-        let Some(back) = back else {
+        let asks = (Side::Initiator, asks);
+        let there = self.add_side(table, begin, asks, &legs(Side::Initiator))?;
+        let answers = (Side::Acceptor, answers);
+        let Some(back) = self.add_side(table, begin, answers, &legs(Side::Acceptor)) else {
             let _ = self.end_legs(&there[1..]);
             let _ = self.flows.close(there[0]);
             return None;
         };
-        Some([there, back])
+        let connection = Connection::new(&there, &back);
+        Some(([there[0], back[0]], connection))
     }
 
     /// Adds the flows that bring the data of one side of a connection, one for each leg. Returns
@@ -96,28 +120,42 @@ impl<'a> World<'a> {
         (side, conversation): (Side, Conversation),
         legs: &[Leg<'a>],
     ) -> Option<Vec<u32>> {
-        let traffic = &self.scenario.path.traffic[table as usize];
-        let is_reverse = traffic.direction == Direction::Reverse;
-        let seed = begin.seed.wrapping_add(side.index() as u64);
         let [first, rest @ ..] = legs else {
             return None;
         };
-        let place = Placement {
-            source: table,
-            reverse: is_reverse == (side == Side::Acceptor),
-            extra_delay: begin.extra_delay,
-            ..Placement::new(first.config, first.way, begin.at)
-        };
-        let mut state = FlowState::new(place.with_smss(first.smss));
-        state.converse_as(conversation);
-        self.turns.place_ends(&mut state);
-        let (flow, state, pool) = self.flows.open(state)?;
-        state.prepare(|| seed, PathMemory::default(), self.is_plain, pool);
-        let chain = self.chain(flow, rest, seed);
+        let flow = self.add_first(table, begin, (side, conversation), first)?;
+        let chain = self.chain(flow, rest, seed_of(begin, side));
         if chain.is_none() {
             let _ = self.flows.close(flow);
         }
         chain
+    }
+
+    /// Adds the flow that brings the data of one side of a connection over the first leg, `leg`.
+    /// `None` if too many flows are open.
+    fn add_first(
+        &mut self,
+        table: u32,
+        begin: &Begin,
+        (side, conversation): (Side, Conversation),
+        leg: &Leg<'a>,
+    ) -> Option<u32> {
+        let traffic = &self.scenario.path.traffic[table as usize];
+        let is_reverse = traffic.direction == Direction::Reverse;
+        let place = Placement {
+            source: table,
+            reverse: is_reverse == (side == Side::Acceptor),
+            extra_delay: begin.extra_delay,
+            ..Placement::new(leg.config, leg.way, begin.at)
+        };
+        let mut state = FlowState::new(place.with_smss(leg.smss));
+        state.converse_as(self.flows.pool.conversation(conversation));
+        self.turns.place_ends(&mut state);
+        let (flow, state, pool) = self.flows.open(state)?;
+        let seed = || seed_of(begin, side);
+        state.prepare(seed, PathMemory::default(), self.is_plain, pool);
+        state.omit_measurements();
+        Some(flow)
     }
 
     /// Sends the SYN of a connection whose first flows are those.
@@ -133,20 +171,19 @@ impl<'a> World<'a> {
         self.listen(asks);
         self.listen(answers);
         self.transmit(asks);
-        self.keep_sender(asks);
     }
 
     /// Sets what the receiver at the host of the sender of `flow` reports to the application there,
     /// and tells the server of a video what was requested.
     fn listen(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        let (peer, answers) = (state.peer(), state.member().and_then(Member::answers));
-        let conversation = state.conversation_mut();
-        let asked = conversation.and_then(|it| it.take_asked());
-        let conversation = state.conversation();
-        let awaited = conversation.map_or(u64::MAX, |it| it.awaited());
+        let peer = state.peer();
+        let (asked, awaited) = match state.conversation_mut() {
+            Some(conversation) => (conversation.take_asked(), conversation.awaited()),
+            None => (None, u64::MAX),
+        };
         if let Some((request, answer)) = asked
-            && let Some(answers) = answers
+            && let Some(answers) = state.member().and_then(Member::answers)
             && let Some(other) = self.flows.get_mut(answers).conversation_mut()
         {
             other.expect(request, answer);
@@ -211,7 +248,6 @@ impl<'a> World<'a> {
         }
         // What has arrived at a proxy before waits for this.
         self.transmit(flow);
-        self.keep_sender(flow);
     }
 
     /// The application at the receiver of `flow` takes what has arrived.
@@ -260,9 +296,10 @@ impl<'a> World<'a> {
         if due <= now {
             state.application_acts(now);
             self.transmit(flow);
+        } else {
+            state.keep_sender(&mut self.agendas);
         }
         self.listen(flow);
-        self.keep_sender(flow);
     }
 
     /// Offers `count` data segments of a sender whose host also has the receiver of `peer`: they
@@ -276,12 +313,18 @@ impl<'a> World<'a> {
         asks_routers: bool,
     ) {
         let now = self.now;
-        self.settle_end(peer);
+        let mut settles = self.must_settle(peer);
         // A SYN acknowledges nothing.
-        while count > 0
-            && !packet.payload.data_segment().syn
-            && let Some(endpoints) = self.endpoints(peer)
-        {
+        while count > 0 && !packet.payload.is_syn() {
+            let mut state = self.flows.get_mut(peer);
+            if settles && state.may_have_ended(now) {
+                self.catch_up();
+                state = self.flows.get_mut(peer);
+            }
+            settles = false;
+            let Some(endpoints) = state.endpoints_mut() else {
+                break;
+            };
             let ack = endpoints.receiver().take_ack(now);
             let data = packet.payload.data_segment();
             if data.len > 0 {
@@ -317,23 +360,25 @@ impl<'a> World<'a> {
     }
 }
 
+/// The seed of the sender of a side.
+const fn seed_of(begin: &Begin, side: Side) -> u64 {
+    begin.seed.wrapping_add(side.index() as u64)
+}
+
 /// The legs of the data of `side`, from its sender on. `ways` are those of the answers.
-fn legs_of<'a>(
-    side: Side,
-    flow: &'a Flow,
-    course: Option<&'a Course>,
-    ways: &[Way],
-    smss: Option<u32>,
-) -> Vec<Leg<'a>> {
+fn legs_of<'a>(side: Side, course: &'a Course, ways: &[Way], smss: Option<u32>) -> Vec<Leg<'a>> {
     let sends_answers = side == Side::Acceptor;
     let leg = |(number, way): (usize, &Way)| {
-        let way = if sends_answers { *way } else { way.back() };
-        let config = match course {
-            None => flow,
-            Some(course) if sends_answers => &course.there[number],
-            Some(course) => &course.back[number],
+        let (way, configs) = if sends_answers {
+            (*way, &course.there)
+        } else {
+            (way.back(), &course.back)
         };
-        Leg { config, way, smss }
+        Leg {
+            config: &configs[number],
+            way,
+            smss,
+        }
     };
     let mut legs: Vec<Leg<'a>> = ways.iter().enumerate().map(leg).collect();
     if !sends_answers {

@@ -57,8 +57,9 @@ impl<'a> World<'a> {
     /// Lets a flow act at this instant.
     fn awaken(&mut self, flow: u32) {
         let now = self.now;
-        self.flows.get_mut(flow).wake_application(now);
-        self.keep_sender(flow);
+        let state = self.flows.get_mut(flow);
+        state.wake_application(now);
+        state.keep_sender(&mut self.agendas);
     }
 
     /// A datagram arrives at its host.
@@ -125,7 +126,7 @@ impl<'a> World<'a> {
             state.wake_application(deadline);
         }
         let (side, deadline) = (state.sender_side(), state.application_due());
-        self.schedule(flow, side, deadline);
+        state.schedule(side, deadline, &mut self.agendas);
     }
 
     fn poll_foreign(&mut self, flow: u32) -> Option<Leaving> {

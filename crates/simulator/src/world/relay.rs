@@ -72,6 +72,7 @@ impl<'a> World<'a> {
             let seed = || seed.wrapping_add(LEG_SEED.wrapping_mul(number));
             state.prepare(seed, PathMemory::default(), self.is_plain, pool);
             if let Some(endpoints) = state.endpoints_mut() {
+                endpoints.omit_measurements();
                 endpoints.sender().send_promptly();
             }
             numbers.push(flow);
@@ -106,7 +107,6 @@ impl<'a> World<'a> {
         let state = self.flows.get_mut(next);
         state.open_leg(now);
         self.transmit(next);
-        self.keep_sender(next);
     }
 
     /// Passes what has arrived over the leg before `flow` to its sender, and gives up what that has
@@ -118,7 +118,8 @@ impl<'a> World<'a> {
             return;
         };
         let (written, released) = endpoints.written_and_acknowledged();
-        let Some(endpoints) = self.endpoints(feeder) else {
+        let state = self.flows.get_mut(feeder);
+        let Some(endpoints) = state.endpoints_mut() else {
             return;
         };
         let Stock {
@@ -128,8 +129,9 @@ impl<'a> World<'a> {
         let more = received - written;
         if endpoints.has_ack() {
             self.acknowledge(feeder);
+        } else {
+            state.keep_receiver(&mut self.agendas);
         }
-        self.keep_receiver(feeder);
         let state = self.flows.get_mut(flow);
         let Some(endpoints) = state.endpoints_mut() else {
             return;
@@ -149,10 +151,10 @@ impl<'a> World<'a> {
     /// on all legs.
     #[inline]
     pub(super) fn complete(&mut self, flow: u32) {
-        if self.flows.get_mut(flow).member().is_none() {
-            return self.finish(flow);
+        if self.flows.get_mut(flow).is_split() {
+            return self.complete_leg(flow);
         }
-        self.complete_leg(flow);
+        self.finish(flow);
     }
 
     #[cold]

@@ -40,7 +40,6 @@ impl World<'_> {
                 }
             }
             self.transmit(flow);
-            self.keep_sender(flow);
         }
         let next = self.starts.next_flow();
         let fixed = &mut self.agendas[LEFT].fixed;

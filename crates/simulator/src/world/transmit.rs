@@ -10,7 +10,7 @@ use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use super::World;
 
 impl World<'_> {
-    /// Sends the ACKs that a receiver has ready.
+    /// Sends the ACKs that a receiver has ready, and keeps its timer in the calendar.
     #[inline]
     pub(super) fn acknowledge(&mut self, flow: u32) {
         let now = self.now;
@@ -30,10 +30,12 @@ impl World<'_> {
                     ecn: Ecn::NotEct,
                     payload: Carried::plain(ack, now, route),
                 };
+                state.keep_receiver(&mut self.agendas);
                 self.offer(&packet);
                 return;
             }
             let Some(ack) = endpoints.receiver().poll_ack(now) else {
+                state.keep_receiver(&mut self.agendas);
                 return;
             };
             if self.is_plain {
@@ -52,15 +54,17 @@ impl World<'_> {
         }
     }
 
-    /// Sends all segments that a sender may send.
+    /// Sends all segments that a sender may send, and keeps its timer and its application in the
+    /// calendar.
     #[inline]
     pub(super) fn transmit(&mut self, flow: u32) {
         let now = self.now;
         if self.needs_wakeups {
             self.settle_device(flow);
         }
+        let is_watched = self.is_plain || self.needs_wakeups;
         loop {
-            let state = self.flows.get_mut(flow);
+            let mut state = self.flows.get_mut(flow);
             let Some(endpoints) = state.endpoints_mut() else {
                 return;
             };
@@ -70,14 +74,14 @@ impl World<'_> {
                 endpoints.sender().poll_burst(now)
             };
             let Some(Burst { segment, count }) = burst else {
-                if self.is_plain {
-                    self.note_limit(flow);
+                if is_watched {
+                    self.note_end_of_pass(flow);
+                    state = self.flows.get_mut(flow);
                 }
-                if self.needs_wakeups {
-                    self.schedule_wakeup(flow);
-                }
+                state.keep_sender(&mut self.agendas);
                 return;
             };
+            let is_last = !is_watched && endpoints.sender().is_pass_over();
             // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
             // 6.1.5; Linux too).
             let ecn = if state.place().config.ecn && segment.len > 0 && !segment.retransmission {
@@ -90,6 +94,10 @@ impl World<'_> {
             let route = state.place().data;
             let asks_routers = state.asks_routers();
             let peer = state.peer();
+            if is_last {
+                // What it sends changes no timer.
+                state.keep_sender(&mut self.agendas);
+            }
             if self.is_plain {
                 self.see_data_leave(flow, &segment, ecn);
             }
@@ -106,6 +114,21 @@ impl World<'_> {
             } else {
                 self.offer_segment(packet, asks_routers);
             }
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// A sender has sent all that it may send.
+    #[cold]
+    #[inline(never)]
+    fn note_end_of_pass(&mut self, flow: u32) {
+        if self.is_plain {
+            self.note_limit(flow);
+        }
+        if self.needs_wakeups {
+            self.schedule_wakeup(flow);
         }
     }
 

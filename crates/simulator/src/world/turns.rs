@@ -255,21 +255,14 @@ impl World<'_> {
     /// ended the flow.
     #[inline(always)]
     pub(super) fn settle_end(&mut self, flow: u32) {
-        if self.turns.has_reverse_flows && flow & BACKGROUND != 0 {
-            self.settle_background(flow);
+        if self.must_settle(flow) && self.flows.get_mut(flow).may_have_ended(self.now) {
+            self.catch_up();
         }
     }
 
-    #[cold]
-    fn settle_background(&mut self, flow: u32) {
-        let now = self.now;
-        let state = self.flows.get_mut(flow);
-        let stop = state.place().stop;
-        if state.receiver_side() == LEFT
-            && let Some(endpoints) = state.endpoints_mut()
-            && (now >= stop || endpoints.receiver().finished_at().is_some())
-        {
-            self.catch_up();
-        }
+    /// Whether a sender on the right may end that flow.
+    #[inline(always)]
+    pub(super) const fn must_settle(&self, flow: u32) -> bool {
+        self.turns.has_reverse_flows && flow & BACKGROUND != 0
     }
 }

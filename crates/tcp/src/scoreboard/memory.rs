@@ -17,7 +17,9 @@ impl Scoreboard {
         let before = self.mask;
         let mask = capacity as u64 - 1;
         self.slots.resize(capacity, Segment::default());
-        self.pending.resize(capacity.div_ceil(64), 0);
+        if !self.pending.is_empty() {
+            self.pending.resize(capacity.div_ceil(64), 0);
+        }
         // Half of the segments move, from the old ring into the space behind it.
         for index in self.base..self.next {
             let (old, new) = (index & before, index & mask);
@@ -65,20 +67,18 @@ impl Scoreboard {
         }
     }
 
-    /// An empty scoreboard of another connection, in the memory of this one unless that is large.
-    pub(crate) fn renewed(mut self, smss: u64) -> Self {
-        if self.slots.capacity() > MOST_KEPT {
-            return Self::new(smss);
+    /// Makes it an empty scoreboard of another connection, in its memory unless that is large.
+    pub(crate) fn renew(&mut self, smss: u64) {
+        let mut new = Self::new(smss);
+        if self.slots.capacity() <= MOST_KEPT {
+            new.slots = core::mem::take(&mut self.slots);
+            new.pending = core::mem::take(&mut self.pending);
+            new.retransmissions = core::mem::take(&mut self.retransmissions);
+            new.slots.clear();
+            new.pending.clear();
+            new.retransmissions.clear();
         }
-        self.slots.clear();
-        self.pending.clear();
-        self.retransmissions.clear();
-        Self {
-            slots: self.slots,
-            pending: self.pending,
-            retransmissions: self.retransmissions,
-            ..Self::new(smss)
-        }
+        *self = new;
     }
 }
 

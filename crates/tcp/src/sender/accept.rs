@@ -50,9 +50,9 @@ impl Sender {
 
     /// [`Self::handle_ack`] for an ACK in a segment that carries data or a FIN: it is never a
     /// duplicate ACK (RFC 5681, section 2).
+    #[inline]
     pub fn handle_ack_with_data(&mut self, now: Instant, ack: &AckSegment) {
-        self.pass.begin();
-        self.handle_any_ack(now, ack, true);
+        self.take_ack(now, ack, true);
     }
 
     /// A segment of the peer without a new ACK carried the timestamp `ts_val`.

@@ -222,6 +222,13 @@ impl Sender {
         self.is_established() && self.stream.ends_at(self.snd_una)
     }
 
+    /// Whether nothing more may leave until the next event.
+    #[inline]
+    #[must_use]
+    pub const fn is_pass_over(&self) -> bool {
+        self.pass.is_over()
+    }
+
     /// Bytes delivered so far: acknowledged or SACKed. A partial segment counts as a full one.
     #[must_use]
     pub const fn delivered(&self) -> Bytes {

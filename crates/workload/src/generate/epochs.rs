@@ -60,7 +60,7 @@ impl Epochs {
 
     /// `count` epochs of a connection.
     pub(super) fn draw(&self, count: u32, random: &mut ChaCha8Rng) -> Vec<Turn> {
-        let mut turns = Vec::new();
+        let mut turns = Vec::with_capacity(2 * count as usize);
         for epoch in 0..count {
             let first = epoch == 0;
             let think = if first {
