@@ -7,7 +7,8 @@
 //!
 //! A crossing of the cloud has a number like a link, but no link has so high a one.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use wireless::NodeId;
 
@@ -27,7 +28,10 @@ pub struct Hop(pub u32);
 pub struct Routes {
     /// The links of each route, and [`HOST`] behind them.
     hops: Vec<u32>,
-    known: BTreeMap<Vec<u32>, Hop>,
+    /// The same hashes in each run, although no result depends on their order.
+    known: HashMap<Box<[u32]>, Hop, BuildHasherDefault<DefaultHasher>>,
+    /// The links of the route that [`Self::between`] looks for.
+    looked_for: Vec<u32>,
     /// Where packets enter the cloud and leave it, for each crossing.
     crossings: Vec<[NodeId; 2]>,
 }
@@ -42,7 +46,7 @@ impl Routes {
         self.hops.extend(links);
         self.hops.push(HOST);
         assert!(self.hops.len() <= MOST_HOPS, "too many routes");
-        self.known.insert(links.to_vec(), route);
+        self.known.insert(links.into(), route);
         route
     }
 
@@ -66,9 +70,14 @@ impl Routes {
 
     /// The route over the link `first`, then those of `route`, then the link `last`.
     pub fn between(&mut self, first: Option<u32>, route: Hop, last: Option<u32>) -> Hop {
-        let links = first.into_iter().chain(self.links(route)).chain(last);
-        let links: Vec<u32> = links.collect();
-        self.over(&links)
+        let mut links = std::mem::take(&mut self.looked_for);
+        links.clear();
+        links.extend(first);
+        links.extend(self.links(route));
+        links.extend(last);
+        let route = self.over(&links);
+        self.looked_for = links;
+        route
     }
 
     /// The link at `hop`.

@@ -141,7 +141,9 @@ impl Fabric<'_> {
         let hosts = &self.path.hosts[table as usize];
         let host = hosts.host(turn);
         let delay = hosts.delay(host);
-        if let Some(&access) = self.accesses.get(&(table, host)) {
+        let number = host as usize;
+        let known = self.accesses.get(table as usize);
+        if let Some(&Some(access)) = known.and_then(|of_table| of_table.get(number)) {
             return (access, delay);
         }
         let config = link(hosts, delay);
@@ -154,7 +156,12 @@ impl Fabric<'_> {
             self.links[down as usize].to_right = true;
         }
         let access = Access { up, down };
-        self.accesses.insert((table, host), access);
+        let tables = self.accesses.len().max(table as usize + 1);
+        self.accesses.resize_with(tables, Vec::new);
+        let of_table = &mut self.accesses[table as usize];
+        let known = of_table.len().max(number + 1);
+        of_table.resize(known, None);
+        of_table[number] = Some(access);
         (access, delay)
     }
 
@@ -163,9 +170,10 @@ impl Fabric<'_> {
         let tables = (0..).zip(&self.path.hosts);
         tables
             .flat_map(|(table, hosts)| {
-                let own = || self.accesses.range((table, 0)..=(table, u32::MAX));
+                let own = self.accesses.get(table).map_or(&[][..], Vec::as_slice);
                 let sum = |word: &str, of: fn(&Access) -> u32| {
-                    let own = own().map(|(_, access)| &links[of(access) as usize]);
+                    let own = own.iter().flatten();
+                    let own = own.map(|access| &links[of(access) as usize]);
                     total(format!("{} ({word})", hosts.name), hosts, own)
                 };
                 [

@@ -12,8 +12,6 @@ mod graph;
 mod ledger;
 mod links;
 
-use std::collections::BTreeMap;
-
 use measure::{LinkResult, LinkTrace};
 use network::router::Router;
 use network::{Link, LinkConfig, Packet, Sent, Streams};
@@ -58,7 +56,7 @@ pub struct Fabric<'a> {
     routes: Routes,
     graph: Graph,
     /// The access links of hosts that have had a flow, by table and number of the host.
-    accesses: BTreeMap<(u32, u32), Access>,
+    accesses: Vec<Vec<Option<Access>>>,
     cloud: Option<Box<Crossed>>,
     /// Links of shared media that report the packets of senders with small queues.
     radios: Vec<u32>,
@@ -76,7 +74,7 @@ impl<'a> Fabric<'a> {
             added: Vec::new(),
             routes: Routes::default(),
             graph: Graph::default(),
-            accesses: BTreeMap::new(),
+            accesses: Vec::new(),
             cloud: None,
             radios: Vec::new(),
             aside: Aside::default(),
