@@ -299,6 +299,7 @@ fn key(due: Instant, rank: u32, place: u32) -> u128 {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::collections::btree_map::Entry;
 
     use network::Ecn;
     use proptest::prelude::*;
@@ -333,13 +334,14 @@ mod tests {
             for (link, bits, way, takes) in operations {
                 let due = now + 1 + way % (1 << bits);
                 // The packets of a link are never due at one instant.
-                if !model.contains_key(&(due, 1000 - link)) {
+                if let Entry::Vacant(vacant) = model.entry((due, 1000 - link)) {
                     number += 1;
+                    vacant.insert(number);
                     let before = (in_flight.soonest(), in_flight.changes());
                     let OnLink { due: at, rank, packet, .. } = on_link(due, link, number);
                     in_flight.add(at, link, rank, &packet);
-                    model.insert((due, 1000 - link), number);
-                    prop_assert!(before.0 <= in_flight.soonest() || before.1 != in_flight.changes());
+                    let after = (in_flight.soonest(), in_flight.changes());
+                    prop_assert!(before.0 <= after.0 || before.1 != after.1);
                 }
                 let first = model.first_key_value().map(|(&key, &size)| (key, size));
                 if let (true, Some(((due, rank), size))) = (takes, first) {

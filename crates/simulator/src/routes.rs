@@ -7,6 +7,10 @@
 //!
 //! A crossing of the cloud has a number like a link, but no link has so high a one.
 
+#[allow(
+    clippy::disallowed_types,
+    reason = "nothing goes through it in its order"
+)]
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
@@ -28,7 +32,11 @@ pub struct Hop(pub u32);
 pub struct Routes {
     /// The links of each route, and [`HOST`] behind them.
     hops: Vec<u32>,
-    /// The same hashes in each run, although no result depends on their order.
+    /// The hash is the same in each run.
+    #[allow(
+        clippy::disallowed_types,
+        reason = "nothing goes through it in its order"
+    )]
     known: HashMap<Box<[u32]>, Hop, BuildHasherDefault<DefaultHasher>>,
     /// The links of the route that [`Self::between`] looks for.
     looked_for: Vec<u32>,
