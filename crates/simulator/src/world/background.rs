@@ -95,7 +95,7 @@ impl<'a> World<'a> {
 
     fn begin(&mut self, table: u32, begin: &mut Begin) {
         if let Some(dialogue) = begin.dialogue.take() {
-            return self.begin_exchange(table, begin, dialogue);
+            return self.begin_exchange(table, begin, *dialogue);
         }
         let traffic = &self.scenario.path.traffic[table as usize];
         let legs = self.starts.legs().of_traffic(table);

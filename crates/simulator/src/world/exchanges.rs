@@ -31,7 +31,7 @@ use crate::traffic::Begin;
 
 impl<'a> World<'a> {
     /// Starts a connection in which both sides write.
-    pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: Box<Dialogue>) {
+    pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: Dialogue) {
         let Some((firsts, connection)) = self.connect(table, begin, dialogue) else {
             self.starts.totals(table).rejected += 1;
             return;
@@ -51,9 +51,9 @@ impl<'a> World<'a> {
         &mut self,
         table: u32,
         begin: &Begin,
-        dialogue: Box<Dialogue>,
+        dialogue: Dialogue,
     ) -> Option<([u32; 2], Connection)> {
-        let (conversations, mss) = match *dialogue {
+        let (conversations, mss) = match dialogue {
             Dialogue::Script(connection) => (
                 Conversation::scripted(begin.turn, connection.exchange),
                 connection.headers.mss,
