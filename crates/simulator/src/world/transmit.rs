@@ -80,7 +80,7 @@ impl World<'_> {
             };
             // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
             // 6.1.5; Linux too).
-            let ecn = if state.place().config.ecn && segment.len > 0 && !segment.retransmission {
+            let ecn = if state.ecn() && segment.len > 0 && !segment.retransmission {
                 state
                     .endpoints_mut()
                     .map_or(Ecn::Ect, |it| capable(it.sender()))
