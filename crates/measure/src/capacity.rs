@@ -147,10 +147,29 @@ impl LatencyOffset {
 ///
 /// Intervals are initially 100 ms long. If a flow needs more than [`ThroughputMedian::CAPACITY`]
 /// of them, adjacent intervals are merged, so memory does not grow with the run.
-#[derive(Clone, Debug, Default)]
+///
+/// What an ACK reads and writes is here, and the rest in a list of its own: with thousands of flows,
+/// none of them lies in a cache.
+#[derive(Clone, Debug)]
 pub struct ThroughputMedian {
+    /// Bytes of the last interval that its entry does not have yet.
+    recent: u64,
+    /// When the last interval begins and ends; [`Instant::MAX`] and zero before the first bytes.
+    begins: Instant,
+    ends: Instant,
     /// Nothing before the end of slow start.
     counts: Option<Box<Throughput>>,
+}
+
+impl Default for ThroughputMedian {
+    fn default() -> Self {
+        Self {
+            recent: 0,
+            begins: Instant::MAX,
+            ends: Instant::ZERO,
+            counts: None,
+        }
+    }
 }
 
 /// Entries for which there is memory from the beginning.
@@ -168,8 +187,6 @@ struct Throughput {
     entries: Vec<u64>,
     /// Intervals in all. The last one has an entry of its own.
     count: usize,
-    /// When it begins.
-    last: Instant,
 }
 
 impl ThroughputMedian {
@@ -185,7 +202,6 @@ impl ThroughputMedian {
                 began: now,
                 entries: Vec::with_capacity(FIRST_ENTRIES),
                 count: 0,
-                last: now,
             })
         });
     }
@@ -193,27 +209,35 @@ impl ThroughputMedian {
     /// Records `bytes` that were newly acknowledged or SACKed.
     #[inline]
     pub fn on_delivered(&mut self, now: Instant, bytes: Bytes) {
+        // In the interval of the last time there is nothing to divide.
+        if self.begins <= now && now < self.ends {
+            self.recent += bytes.get();
+        } else {
+            self.seek(now, bytes);
+        }
+    }
+
+    /// [`Self::on_delivered`] in any interval.
+    #[inline(never)]
+    fn seek(&mut self, now: Instant, bytes: Bytes) {
         let Some(counts) = &mut self.counts else {
             return;
         };
-        // In the interval of the last time there is nothing to divide.
-        if let Some(last) = counts.entries.last_mut()
-            && counts.last <= now
-            && now.saturating_since(counts.last) < counts.interval
-        {
-            *last += bytes.get();
-        } else {
-            counts.seek(now, bytes);
-        }
+        counts.add_to_last(core::mem::take(&mut self.recent));
+        self.begins = counts.seek(now, bytes);
+        self.ends = self.begins + counts.interval;
     }
 
     /// Records `bytes` that an ACK after the end of slow start delivers.
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, bytes: Bytes) {
-        if self.counts.is_none() {
+        // Before it begins, it is in no interval.
+        if self.begins <= now && now < self.ends {
+            self.recent += bytes.get();
+        } else {
             self.begin(now);
+            self.seek(now, bytes);
         }
-        self.on_delivered(now, bytes);
     }
 
     /// The median in bits per second, without the last, incomplete interval. `None` without a
@@ -223,6 +247,7 @@ impl ThroughputMedian {
         let counts = self.counts.as_deref()?;
         let interval = counts.interval;
         let complete = counts.count.checked_sub(1).filter(|&n| n > 0)?;
+        // The last interval is not complete, so what its entry does not have yet is left out, too.
         let mut sorted = counts.bytes();
         sorted.truncate(complete);
         sorted.sort_unstable();
@@ -232,9 +257,8 @@ impl ThroughputMedian {
 }
 
 impl Throughput {
-    /// [`ThroughputMedian::on_delivered`] in any interval.
-    #[inline(never)]
-    fn seek(&mut self, now: Instant, bytes: Bytes) {
+    /// Adds bytes to the interval of `now`. Returns when the last interval begins.
+    fn seek(&mut self, now: Instant, bytes: Bytes) -> Instant {
         let since = now.saturating_since(self.began);
         let mut index = (since.as_nanos() / self.interval.as_nanos()) as usize;
         while index >= ThroughputMedian::CAPACITY {
@@ -242,7 +266,14 @@ impl Throughput {
             index /= 2;
         }
         self.add(index, bytes.get());
-        self.last = self.began + self.interval * (self.count as u64 - 1);
+        self.began + self.interval * (self.count as u64 - 1)
+    }
+
+    /// Adds bytes to the last interval, if there is one.
+    fn add_to_last(&mut self, bytes: u64) {
+        if let Some(last) = self.entries.last_mut() {
+            *last += bytes;
+        }
     }
 
     /// Adds bytes to the last interval, or to one behind it: time does not run backwards.
@@ -332,6 +363,14 @@ mod tests {
         assert_eq!(classify(at(30), true, Some(at(20))), ExitClass::Late);
     }
 
+    /// With what the last one does not have yet.
+    fn entries(median: &ThroughputMedian) -> Vec<u64> {
+        let counts = median.counts.as_ref().expect("it has begun");
+        let mut counts = counts.clone();
+        counts.add_to_last(median.recent);
+        counts.entries
+    }
+
     #[test]
     fn intervals_are_found_with_and_without_a_division() {
         let mut generator = testing::random::Random::new(1);
@@ -351,11 +390,8 @@ mod tests {
                 now += Duration::from_nanos(pause);
                 let bytes = Bytes::new(random(100_000));
                 quick.on_delivered(now, bytes);
-                let (Some(quick), Some(divided)) = (&quick.counts, &mut divided.counts) else {
-                    panic!("both have begun");
-                };
                 divided.seek(now, bytes);
-                assert_eq!(quick.entries, divided.entries);
+                assert_eq!(entries(&quick), entries(&divided));
             }
             assert_eq!(quick.bits_per_second(), divided.bits_per_second());
         }
@@ -397,6 +433,7 @@ mod tests {
                 plain.resize(plain.len().max(index + 1), 0);
                 plain[index] += bytes;
             }
+            median.seek(Instant::from_millis(now), Bytes::ZERO);
             let counts = median.counts.as_deref().expect("it has begun");
             assert_eq!(counts.bytes(), plain);
             assert!(counts.entries.len() as u64 <= 2 * steps);

@@ -8,27 +8,31 @@ use crate::capacity::{CALM, NOT_CALM};
 use crate::{Histogram, LatencyOffset, ThroughputMedian};
 
 /// Bounded state of one flow: RTT distribution, capacity heuristics, first drop.
+///
+/// What most packets read and write lies together at the end: where many flows run, it is in no
+/// cache.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct FlowProbe {
-    /// RTT samples of the sender.
-    pub rtt: Histogram,
-    /// Capacity by latency.
-    pub latency: LatencyOffset,
-    /// Capacity by throughput.
-    pub throughput: ThroughputMedian,
-    /// First drop in the network.
-    pub first_drop: Option<Instant>,
-    /// Data packets dropped by the network.
-    pub drops: u64,
-    delivered: u64,
     /// Decreases of the smallest RTT that the arrivals have yet to reach. `None` if calls come in
     /// order of time.
     decreases: Option<VecDeque<(Instant, Duration)>>,
+    /// First drop in the network.
+    pub first_drop: Option<Instant>,
     /// The smallest RTT at the last arrival, where arrivals lag behind.
     min_rtt: Option<Duration>,
+    /// Capacity by latency.
+    pub latency: LatencyOffset,
     /// An arrival with a latency in this range changes nothing ([`LatencyOffset::calm`]). Empty
     /// while arrivals have yet to reach a decrease of the smallest RTT.
     calm: (Duration, Duration),
+    delivered: u64,
+    /// Data packets dropped by the network.
+    pub drops: u64,
+    /// Capacity by throughput.
+    pub throughput: ThroughputMedian,
+    /// RTT samples of the sender.
+    pub rtt: Histogram,
 }
 
 impl Default for FlowProbe {

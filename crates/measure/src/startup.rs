@@ -118,10 +118,22 @@ pub struct Bottleneck {
 
 /// Follows the start-up of one flow. It is asked at each ACK of slow start, and later only when
 /// [`Self::is_due`] says so.
+///
+/// What [`Self::is_due`] reads lies together at the beginning, because it is in no cache where many
+/// flows run.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct StartupProbe {
-    start: Instant,
+    /// The time of [`Self::due`].
+    due: Instant,
+    /// Before this, nothing but the rate is due.
+    other: Instant,
+    /// Fewer bytes in an interval are not near the capacity, however long it is.
+    least: u64,
+    /// Begin of the interval in which the rate is measured, and what was delivered by then.
+    interval: Option<(Instant, u64)>,
     base_rtt: Duration,
+    start: Instant,
     /// Payload that the bottleneck carries at its mean rate.
     capacity: Option<Rate>,
     /// Begin of the current round trip, what was delivered by then, and its end as an offset.
@@ -134,16 +146,8 @@ pub struct StartupProbe {
     /// Whether `queue_max_packets` is final.
     is_queue_known: bool,
     marks: [Option<u64>; MARKS.len()],
-    /// Begin of the interval in which the rate is measured, and what was delivered by then.
-    interval: Option<(Instant, u64)>,
     near_capacity: Option<Instant>,
     overshoot: u64,
-    /// The time of [`Self::due`].
-    due: Instant,
-    /// Before this, nothing but the rate is due.
-    other: Instant,
-    /// Fewer bytes in an interval are not near the capacity, however long it is.
-    least: u64,
 }
 
 impl StartupProbe {

@@ -37,15 +37,18 @@ pub use leg::Arrived;
 pub use pool::Pool;
 
 /// What is fixed of a flow: its configuration, routes and schedule.
+///
+/// The routes, which packets read, are at the beginning; see [`FlowState`].
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Placement<'a> {
-    pub config: &'a Flow,
-    /// Its number in results.
-    pub index: u32,
     /// The route of its data.
     pub data: Hop,
     /// The route of its ACKs.
     pub acks: Hop,
+    pub config: &'a Flow,
+    /// Its number in results.
+    pub index: u32,
     /// The source of a flow of background traffic.
     pub source: u32,
     /// Whether its data takes the path's reverse direction.
@@ -94,36 +97,44 @@ impl<'a> Placement<'a> {
 }
 
 /// A flow before, during and after its transfer.
+///
+/// Where many flows run, none is in a cache. What a packet reads and writes therefore lies together in
+/// the first 64 bytes, to which the routes at the beginning of `place` belong.
 #[derive(Debug)]
+#[repr(C)]
 pub struct FlowState<'a> {
-    place: Placement<'a>,
-    /// Its place in its connection, unless it is the only flow of that.
-    member: Option<Box<Member>>,
-    /// The application at the sender, if both sides write.
-    conversation: Option<Box<Conversation>>,
-    /// Its place in the calendars of flows while it runs.
-    component: Option<Component>,
-    /// The side of its sender, and that of its receiver.
-    sender_side: Side,
-    receiver_side: Side,
-    /// The sender's device queue, if TCP small queues limits the sender.
-    device: Option<Box<Device>>,
-    /// Whether its packets carry router feedback.
-    asks_routers: bool,
-    /// The flows that take note of what arrives over it.
-    others: Others,
-    /// The flow of the other direction, if it is [`Others::Peer`].
-    peer: u32,
+    endpoints: Option<Box<Endpoints>>,
     /// The time of the flow's calendar entry on each side, at or before its earliest deadline
     /// there.
     scheduled: [Instant; 2],
     /// When the application acts next.
     application: Instant,
-    endpoints: Option<Box<Endpoints>>,
+    /// Its place in the calendars of flows while it runs.
+    component: Option<Component>,
+    /// The side of its sender, and that of its receiver.
+    sender_side: Side,
+    receiver_side: Side,
+    /// Whether its packets carry router feedback.
+    asks_routers: bool,
+    /// Whether its data is ECN-capable, as its configuration has it, which lies elsewhere.
+    ecn: bool,
+    /// The flows that take note of what arrives over it.
+    others: Others,
+    /// The flow of the other direction, if it is [`Others::Peer`].
+    peer: u32,
+    place: Placement<'a>,
+    /// Its place in its connection, unless it is the only flow of that.
+    member: Option<Box<Member>>,
     /// Its ends if its stack is not the simulated TCP. Its timers count as those of the application.
     foreign: Option<Box<Foreign>>,
+    /// The application at the sender, if both sides write.
+    conversation: Option<Box<Conversation>>,
+    /// The sender's device queue, if TCP small queues limits the sender.
+    device: Option<Box<Device>>,
     trace: Option<Box<FlowTrace>>,
 }
+
+const _: () = assert!(core::mem::offset_of!(FlowState<'static>, place) <= 56);
 
 /// The sender's device: this sender's packets in the path's first link, as far as their departure
 /// is known.
@@ -174,6 +185,7 @@ impl<'a> FlowState<'a> {
             asks_routers: false,
             others: Others::None,
             peer: 0,
+            ecn: place.config.ecn,
             device: place.config.small_queue.map(|_| Box::default()),
             scheduled: [Instant::MAX; 2],
             application: place.start,
@@ -233,6 +245,12 @@ impl<'a> FlowState<'a> {
     #[inline(always)]
     pub const fn asks_routers(&self) -> bool {
         self.asks_routers
+    }
+
+    /// Whether its data is ECN-capable.
+    #[inline(always)]
+    pub const fn ecn(&self) -> bool {
+        self.ecn
     }
 
     /// Whether TCP small queues limits its sender.

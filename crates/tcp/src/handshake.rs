@@ -18,6 +18,7 @@ enum State {
 
 /// Progress of the handshake.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Handshake {
     state: State,
     syn_due: bool,

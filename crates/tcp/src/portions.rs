@@ -59,12 +59,23 @@ pub(crate) enum Push {
 }
 
 /// The packets that were not sent, of a queue with more than one, or of a write under way.
+///
+/// What a burst of a long head reads and writes lies together at the beginning, because it is in no
+/// cache where many flows run.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Portions {
+    /// End of the first packet.
+    head_end: u64,
     /// End of what is in the queue (`write_seq`).
     queued: u64,
-    /// End of the first packet, and sizes of those behind it.
-    head_end: u64,
+    push: Push,
+    is_writing: bool,
+    /// The write has had a pass.
+    had_pass: bool,
+    /// The pass has begun a burst.
+    has_sent: bool,
+    /// Sizes of the packets behind the first.
     behind: VecDeque<u64>,
     /// Behind those, packets of `tail_goal` bytes from here on, up to `queued`.
     tail_from: u64,
@@ -72,12 +83,6 @@ pub(crate) struct Portions {
     goal: u64,
     /// Bytes queued since the last push (`pushed_seq`).
     since_push: u64,
-    push: Push,
-    is_writing: bool,
-    /// The write has had a pass.
-    had_pass: bool,
-    /// The pass has begun a burst.
-    has_sent: bool,
 }
 
 impl Portions {

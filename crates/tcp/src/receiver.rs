@@ -74,10 +74,15 @@ const SMALLEST_TO_GROW: u32 = 128;
 const COMPRESSION_BLOCKS: usize = 2;
 
 /// Counters of a connection's receiving side.
+///
+/// The counts that change often are together, at the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct ReceiverStats {
     /// Data segments received.
     pub segments_received: u64,
+    /// ACKs sent, excluding SYN-ACKs and ACKs in data segments.
+    pub acks_sent: u64,
     /// Of these, segments without new data.
     pub duplicates: u64,
     /// Of these, segments with new data beyond a hole.
@@ -86,8 +91,6 @@ pub struct ReceiverStats {
     pub out_of_window: u64,
     /// Data segments with a congestion mark.
     pub marked: u64,
-    /// ACKs sent, excluding SYN-ACKs and ACKs in data segments.
-    pub acks_sent: u64,
     /// ACKs that SACK compression saved.
     pub acks_compressed: u64,
 }
@@ -112,46 +115,63 @@ struct Pending {
 ///
 /// After each [`Self::handle_data`] and [`Self::handle_timeout`], take all ACKs with
 /// [`Self::poll_ack`], then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
+///
+/// What a segment in order reads and writes, and its ACK, is at the beginning: where many flows run,
+/// it is in no cache.
 #[derive(Clone, Debug)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
+#[repr(C)]
 pub struct Receiver {
-    policy: AckPolicy,
-    tick: Tick,
-    sack: bool,
-    compression: bool,
     rcv_nxt: u64,
-    window: ReceiveWindow,
-    pending: Pending,
-    /// Quick ACKs left (`icsk_ack.quick`).
-    quick: u32,
-    /// All bits, or none in interactive mode, in which quick ACKs wait (`icsk_ack.pingpong`).
-    quick_mask: u32,
-    /// Segment size by which ACKs are delayed (`icsk_ack.rcv_mss`), the size of the segments that a
-    /// driver merges, and the size of a small segment that may lower the first (`last_seg_size`).
-    rcv_mss: u32,
-    merged: u32,
-    last_small: u32,
+    /// Before this instant, the passing of time changes no measurement.
+    quiet_until: Instant,
+    last_data: Instant,
     /// Delayed-ACK timeout (`icsk_ack.ato`); zero before the first data.
     ato: Duration,
-    last_data: Instant,
     /// When the delayed ACK and the compressed ACK are due; [`Instant::MAX`] if there is none. While
     /// the third segment is awaited, the former is the time of the next SYN-ACK.
     delayed_ack_at: Instant,
     compressed_ack_at: Instant,
+    /// Segment size by which ACKs are delayed (`icsk_ack.rcv_mss`), the size of the segments that a
+    /// driver merges, and the size of a small segment that may lower the first (`last_seg_size`).
+    rcv_mss: u32,
+    /// Quick ACKs left (`icsk_ack.quick`).
+    quick: u32,
+    /// All bits, or none in interactive mode, in which quick ACKs wait (`icsk_ack.pingpong`).
+    quick_mask: u32,
+    ts_recent: u32,
+    pending: Pending,
+    /// The fast path takes full segments in order.
+    is_clear: bool,
+    policy: AckPolicy,
+    /// RFC 3168: echo marks until the sender reports a reduction (`TCP_ECN_DEMAND_CWR`).
+    echo_marks: bool,
     /// At most [`policy::COMPRESSION_LIMIT`].
     compressed: u8,
     /// Duplicate ACKs counted for `duplicates_of`, at most [`policy::UNCOMPRESSED_DUPLICATES`].
     duplicate_acks: u8,
-    duplicates_of: u64,
+    sack: bool,
+    compression: bool,
+    tick: Tick,
     aside: Option<Box<Aside>>,
-    ts_recent: u32,
-    /// RFC 3168: echo marks until the sender reports a reduction (`TCP_ECN_DEMAND_CWR`).
-    echo_marks: bool,
+    last_small: u32,
+    merged: u32,
+    window: ReceiveWindow,
+    stats: ReceiverStats,
+    beyond: RangeSet,
+    sacks: SackList,
+    duplicates_of: u64,
+    /// One past the last sequence number; [`u64::MAX`] if the FIN has not arrived.
+    end: u64,
+    /// [`Instant::MAX`] before.
+    finished_at: Instant,
+    /// The offset up to which the application has read; [`u64::MAX`] if it reads at once.
+    read_up_to: u64,
+    buffers: Buffers,
+    /// Whether a rate that routers approved thins the ACKs.
+    thinning: Option<Box<Thinning>>,
     /// RFC 9768: count marks instead.
     marks: Option<MarkCounter>,
-    beyond: RangeSet,
-    buffers: Buffers,
-    sacks: SackList,
     /// From the handshake; it bounds the delayed ACK.
     rtt: RttEstimator,
     /// When the last SYN-ACK left, and how many did.
@@ -159,8 +179,6 @@ pub struct Receiver {
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
-    /// One past the last sequence number; [`u64::MAX`] if the FIN has not arrived.
-    end: u64,
     /// The FIN came alone and takes the last sequence number.
     has_bare_fin: bool,
     /// This host sends too, and has not closed: the ACK of the FIN waits for its data.
@@ -169,17 +187,6 @@ pub struct Receiver {
     is_connected: bool,
     /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
     awaits_third: bool,
-    /// Whether a rate that routers approved thins the ACKs.
-    thinning: Option<Box<Thinning>>,
-    /// [`Instant::MAX`] before.
-    finished_at: Instant,
-    /// The offset up to which the application has read; [`u64::MAX`] if it reads at once.
-    read_up_to: u64,
-    /// The fast path takes full segments in order.
-    is_clear: bool,
-    /// Before this instant, the passing of time changes no measurement.
-    quiet_until: Instant,
-    stats: ReceiverStats,
 }
 
 impl Receiver {

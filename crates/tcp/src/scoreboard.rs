@@ -154,41 +154,44 @@ struct Retransmission {
 }
 
 /// The segments in flight.
+///
+/// What a connection without losses reads and writes is at the beginning; see `Sender`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
     slots: Vec<Segment>,
-    /// One bit for each slot: lost, and its retransmission not in flight. None before the first.
-    pending: Vec<u64>,
     mask: u64,
     /// Number of the lowest segment in flight, and of the next new segment.
     base: u64,
     next: u64,
-    /// `2^64 / smss`.
-    reciprocal: u64,
     sacked_out: u32,
-    /// Bytes of the segments marked SACKED.
-    sacked_bytes: u32,
     lost_out: u32,
     retrans_out: u32,
     pending_count: u32,
+    /// Transmissions, retransmissions included, modulo 2^32.
+    transmissions: u32,
+    /// Bytes of the segments marked SACKED.
+    sacked_bytes: u32,
+    /// Present unless the congestion control reads no rate samples.
+    samples: Option<Samples>,
+    /// Present only if the congestion control watches losses.
+    watch: Option<Box<Watch>>,
+    /// One bit for each slot: lost, and its retransmission not in flight. None before the first.
+    pending: Vec<u64>,
     /// No pending bit is set below this number.
     pending_hint: u64,
     /// End of the highest segment SACKed since the ring last held no SACKed segment.
     highest_sacked: u64,
+    /// `2^64 / smss`.
+    reciprocal: u64,
     /// RACK has checked every original below this number.
     rack_next: u64,
     /// RACK's reordering timer has checked every original below this number.
     rack_seen: u64,
     /// The last original that the timer waits for.
     rack_waiting: Option<u64>,
-    /// Transmissions, retransmissions included, modulo 2^32.
-    transmissions: u32,
     /// Retransmissions in the order of transmission.
     retransmissions: VecDeque<Retransmission>,
-    /// Present unless the congestion control reads no rate samples.
-    samples: Option<Samples>,
-    /// Present only if the congestion control watches losses.
-    watch: Option<Box<Watch>>,
 }
 
 /// Segments that left the ring together, each of which was sent once.

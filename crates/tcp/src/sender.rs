@@ -96,52 +96,56 @@ pub use report::{Limit, SenderStats};
 ///
 /// After each call that changes the state, call [`Self::poll_transmit`] until it returns `None`,
 /// then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
+///
+/// What most ACKs and bursts read and write lies together: where many flows run, it is in no cache.
+/// From `stats` on, little of it is used often.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sender {
-    cc: Control,
-    cwnd: CongestionWindow,
-    validation: Validation,
-    pacer: Pacer,
-    full_burst: FullBurst,
-    pass: Pass,
-    repair: Repair,
-    board: Scoreboard,
-    rack: Rack,
-    tlp: Tlp,
-    undo: Undo,
-    frto: Frto,
-    /// A timeout that may be spurious, with loss detection by forward acknowledgment.
-    suspicion: Option<Box<Suspicion>>,
-    reordering: Reordering,
-    partial_acks: PartialAcks,
-    rate: RateEstimator,
-    rtt: RoundTrip,
-    timer: RetransmissionTimer,
-    handshake: Handshake,
-    phase: Phase,
     snd_una: u64,
     snd_nxt: u64,
     /// Recovery point.
     high_seq: u64,
-    stream: Stream,
     /// The write queue, where it matters in which portions it was written.
     portions: Option<Box<Portions>>,
     peer_window: PeerWindow,
-    device: DeviceQueue,
+    shortcuts: Shortcuts,
+    needs: Wanted,
+    pass: Pass,
+    /// The peer's last timestamp, to be echoed.
+    ts_recent: u32,
     ecn: Ecn,
     /// AccECN: what the ACKs count.
     marks: Option<MarkReader>,
-    quick_start: QuickStart,
-    /// The peer's last timestamp, to be echoed.
-    ts_recent: u32,
+    frto: Frto,
     /// The start-up changes window and pacing as segments leave.
     is_steered: bool,
-    needs: Wanted,
-    shortcuts: Shortcuts,
+    phase: Phase,
+    config: Settings,
+    stream: Stream,
+    tlp: Tlp,
+    timer: RetransmissionTimer,
+    cwnd: CongestionWindow,
+    rate: RateEstimator,
+    full_burst: FullBurst,
+    rack: Rack,
+    validation: Validation,
+    repair: Repair,
+    pacer: Pacer,
+    rtt: RoundTrip,
+    board: Scoreboard,
+    cc: Control,
+    stats: SenderStats,
+    handshake: Handshake,
+    undo: Undo,
+    device: DeviceQueue,
+    /// A timeout that may be spurious, with loss detection by forward acknowledgment.
+    suspicion: Option<Box<Suspicion>>,
+    reordering: Reordering,
+    partial_acks: PartialAcks,
+    quick_start: QuickStart,
     /// State left by earlier connections over the path, if they left any.
     memory: Option<Box<PathMemory>>,
-    config: Settings,
-    stats: SenderStats,
 }
 
 /// The shortcuts that the connection may take, where each ACK or burst permits it. Nothing before

@@ -16,29 +16,33 @@ const NOTHING: u64 = u64::MAX;
 const NEVER: Instant = Instant::MAX;
 
 /// The state of a running flow.
+///
+/// In this order, what most packets read and write is together: the probe ends with it, and sender and
+/// receiver begin with it.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Endpoints {
-    pub(super) sender: Sender,
-    pub(super) receiver: Receiver,
-    pub(super) probe: FlowProbe,
-    pub(super) trace: Option<Box<FlowTrace>>,
-    /// When the SYN-ACK arrived. No data left before.
-    pub(super) established: Option<Instant>,
     /// The first time from which the bottleneck stayed busy for one base RTT.
     pub(super) capacity: Option<Instant>,
-    past_slow_start: bool,
-    /// Whether a result has what the probe measures.
-    is_measured: bool,
-    /// When the start-up is checked after an ACK; never in background traffic.
-    pub(super) next_check: Instant,
-    /// The start-up of a measured flow.
-    pub(super) startup: Option<Box<StartupProbe>>,
     /// What its start-up knows of the path, if it is to know.
     pub(super) oracle: Option<Box<Oracle>>,
     /// Bytes that the application still has to write.
     pub(super) unwritten: u64,
+    pub(super) probe: FlowProbe,
+    /// When the SYN-ACK arrived. No data left before.
+    pub(super) established: Option<Instant>,
+    pub(super) trace: Option<Box<FlowTrace>>,
+    /// The start-up of a measured flow.
+    pub(super) startup: Option<Box<StartupProbe>>,
+    /// When the start-up is checked after an ACK; never in background traffic.
+    pub(super) next_check: Instant,
     /// The application at the receiver waits for this many bytes, or for [`NOTHING`].
     awaited: u64,
+    past_slow_start: bool,
+    /// Whether a result has what the probe measures.
+    is_measured: bool,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
 }
 
 /// What a proxy has from the leg before.

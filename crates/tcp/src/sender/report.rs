@@ -6,10 +6,17 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::{Control, Sender};
 
 /// Counters of a connection's sending side.
+///
+/// The counts that change often are together, at the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct SenderStats {
     /// Data segments sent, including retransmissions and excluding SYNs.
     pub segments_sent: u64,
+    /// Payload bytes sent, including retransmissions.
+    pub bytes_sent: u64,
+    /// Payload bytes acknowledged cumulatively.
+    pub bytes_acked: u64,
     /// Data segments retransmitted.
     pub segments_retransmitted: u64,
     /// Segments marked lost; one whose retransmission is lost too counts again.
@@ -32,10 +39,6 @@ pub struct SenderStats {
     pub spurious_timeouts: u64,
     /// Duplicates that the receiver reported, in segments.
     pub dsacks: u64,
-    /// Payload bytes sent, including retransmissions.
-    pub bytes_sent: u64,
-    /// Payload bytes acknowledged cumulatively.
-    pub bytes_acked: u64,
     /// When the first segment was marked lost.
     pub first_loss: Option<Instant>,
 }
