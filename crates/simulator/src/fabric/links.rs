@@ -15,7 +15,7 @@ const NANO: Duration = Duration::from_nanos(1);
 ///
 /// What each packet of an access link reads is at the beginning, for few lines of the cache.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct LinkState {
     /// The router in front of it, if it has explicit support.
     pub router: Option<Box<Router>>,
