@@ -89,15 +89,14 @@ fn data(size: u32, number: u64) -> Packet<u64> {
 fn take(link: &mut Link<u64>, now: Instant, number: u64, step: Step, short: bool) -> Answer {
     match step {
         Step::Push(size) => Answer::Accepted(u32::from(
-            link.push(now, data(size, number)) == network::Admission::Accepted,
+            link.push(now, data(size, number)) == Admission::Accepted,
         )),
         Step::Train(size, count) if short => {
             Answer::Accepted(link.push_train(now, data(size, number), count))
         }
         Step::Train(size, count) => {
             let packets = (0..u64::from(count)).map(|k| data(size, number + k));
-            let accepted =
-                packets.filter(|packet| link.push(now, *packet) == network::Admission::Accepted);
+            let accepted = packets.filter(|packet| link.push(now, *packet) == Admission::Accepted);
             Answer::Accepted(accepted.count() as u32)
         }
         Step::Pop(most) => {
