@@ -51,19 +51,19 @@ pub struct Placement<'a> {
     pub index: u32,
     /// The source of a flow of background traffic.
     pub source: u32,
-    /// Whether its data takes the path's reverse direction.
-    pub reverse: bool,
     /// When its SYN leaves.
     pub start: Instant,
     pub size: Option<Bytes>,
     /// When its application stops, even with unsent data.
     pub stop: Instant,
-    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
-    pub smss: u16,
     /// One-way delay of its own access.
     pub extra_delay: Duration,
     /// Propagation there and back on its route, with all access delays.
     pub base_rtt: Duration,
+    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
+    pub smss: u16,
+    /// Whether its data takes the path's reverse direction.
+    pub reverse: bool,
 }
 
 impl<'a> Placement<'a> {

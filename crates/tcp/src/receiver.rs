@@ -152,6 +152,8 @@ pub struct Receiver {
     duplicate_acks: u8,
     sack: bool,
     compression: bool,
+    /// RFC 9768: count marks instead.
+    marks: Option<MarkCounter>,
     tick: Tick,
     aside: Option<Box<Aside>>,
     last_small: u32,
@@ -170,15 +172,14 @@ pub struct Receiver {
     buffers: Buffers,
     /// Whether a rate that routers approved thins the ACKs.
     thinning: Option<Box<Thinning>>,
-    /// RFC 9768: count marks instead.
-    marks: Option<MarkCounter>,
     /// From the handshake; it bounds the delayed ACK.
     rtt: RttEstimator,
-    /// When the last SYN-ACK left, and how many did.
+    /// When the last SYN-ACK left.
     syn_ack_sent: Option<Instant>,
-    syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
+    /// SYN-ACKs that have left.
+    syn_acks: u32,
     /// The FIN came alone and takes the last sequence number.
     has_bare_fin: bool,
     /// This host sends too, and has not closed: the ACK of the FIN waits for its data.

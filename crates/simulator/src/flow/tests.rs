@@ -158,7 +158,9 @@ fn an_open_connection_is_small() {
         size_of::<FlowState<'_>>(),
         size_of::<Endpoints>() + size_of::<FlowState<'_>>(),
     ];
-    let most = [1512, 608, 208, 168, 2568];
+    // The probe holds the last round-trip times, which took 80 bytes of their own before, and the
+    // interval of the throughput.
+    let most = [1512, 608, 256, 168, 2616];
     assert!(
         sizes.iter().zip(most).all(|(size, most)| *size <= most),
         "{sizes:?}"
