@@ -3,45 +3,36 @@
 //! Buckets are log-linear: 128 per power of two of microseconds, so a quantile is at most 0.8 %
 //! above the true one. Below 256 us a bucket is one microsecond wide, and quantiles are exact.
 //!
-//! The last few durations are kept as a list of their buckets. A short flow has no more, and they may
-//! lie far apart. The counts lie in memory of their own, which is in no cache where many flows run:
-//! it is written once for each full list.
+//! The first few durations are kept as a list of their buckets: a short flow has no more, and they
+//! may lie far apart.
 
 use units::Duration;
 
 const SUB_BITS: u32 = 7;
 /// So many durations are kept as a list.
-const FEW: usize = 15;
+const FEW: u64 = 16;
 
 /// Counts of durations, with their quantiles and their exact mean and minimum.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub struct Histogram {
-    sum_nanos: u128,
-    total: u64,
-    /// [`Duration::MAX`] before the first duration.
-    min: Duration,
-    /// The buckets of the last durations, `listed` of them, which are not in `counts` yet.
-    list: [u16; FEW],
-    listed: u16,
-    /// The counts of the buckets from `first` on.
+    /// The bucket of each duration as long as there are few; then the counts of the buckets from
+    /// `first` on.
     counts: Vec<u32>,
     first: u32,
+    total: u64,
+    sum_nanos: u128,
+    /// [`Duration::MAX`] before the first duration.
+    min: Duration,
 }
-
-// What each duration changes fits in one line of the cache.
-const _: () = assert!(core::mem::offset_of!(Histogram, counts) == 64);
 
 impl Default for Histogram {
     fn default() -> Self {
         Self {
-            sum_nanos: 0,
-            total: 0,
-            min: Duration::MAX,
-            list: [0; FEW],
-            listed: 0,
             counts: Vec::new(),
             first: 0,
+            total: 0,
+            sum_nanos: 0,
+            min: Duration::MAX,
         }
     }
 }
@@ -63,15 +54,15 @@ impl Histogram {
     /// Counts one duration.
     #[inline]
     pub fn record(&mut self, value: Duration) {
-        if usize::from(self.listed) == FEW {
-            self.count_listed();
+        let bucket = bucket(value.as_micros()) as u32;
+        let index = bucket.wrapping_sub(self.first) as usize;
+        if self.total > FEW
+            && let Some(count) = self.counts.get_mut(index)
+        {
+            *count = count.saturating_add(1);
+        } else {
+            self.record_first(bucket);
         }
-        // No bucket has a number above 2^13.
-        let bucket = bucket(value.as_micros()) as u16;
-        if let Some(place) = self.list.get_mut(usize::from(self.listed)) {
-            *place = bucket;
-        }
-        self.listed += 1;
         self.total += 1;
         self.sum_nanos += u128::from(value.as_nanos());
         self.min = self.min.min(value);
@@ -79,58 +70,40 @@ impl Histogram {
 
     /// Counts `count` durations of one length, in a time that does not grow with `count`.
     pub fn record_many(&mut self, value: Duration, count: u64) {
-        if count <= FEW as u64 {
-            for _ in 0..count {
-                self.record(value);
-            }
+        let singly = count.min((FEW + 2).saturating_sub(self.total));
+        for _ in 0..singly {
+            self.record(value);
+        }
+        let count = count - singly;
+        if count == 0 {
             return;
         }
-        self.add(bucket(value.as_micros()) as u32, count);
-        self.total += count;
-        self.sum_nanos += u128::from(value.as_nanos()) * u128::from(count);
-        self.min = self.min.min(value);
+        self.record(value);
+        let more = count - 1;
+        let index = (bucket(value.as_micros()) as u32 - self.first) as usize;
+        let counted = u64::from(self.counts[index]).saturating_add(more);
+        self.counts[index] = u32::try_from(counted).unwrap_or(u32::MAX);
+        self.total += more;
+        self.sum_nanos += u128::from(value.as_nanos()) * u128::from(more);
     }
 
-    /// Counts the durations of the list.
+    /// Counts a duration of a bucket that may have no count yet.
     #[inline(never)]
-    fn count_listed(&mut self) {
-        let listed = usize::from(core::mem::take(&mut self.listed));
-        let list = self.list;
-        if self.counts.is_empty() {
-            let few = &list[..listed];
-            self.first = few.iter().min().copied().map_or(0, u32::from);
-            let last = few.iter().max().copied().map_or(0, u32::from);
-            self.counts.resize((last - self.first) as usize + 1, 0);
-        }
-        for &bucket in &list[..listed] {
-            let index = u32::from(bucket).wrapping_sub(self.first) as usize;
-            if let Some(counted) = self.counts.get_mut(index) {
-                *counted = counted.saturating_add(1);
-            } else {
-                self.add(bucket.into(), 1);
+    fn record_first(&mut self, bucket: u32) {
+        if self.total < FEW {
+            if self.counts.capacity() == 0 {
+                self.counts.reserve_exact(FEW as usize);
             }
+            self.counts.push(bucket);
+            return;
         }
+        if self.total == FEW {
+            self.count_the_few();
+        }
+        self.add(bucket);
     }
 
-    /// Counts `count` durations of a bucket that may have no count yet.
-    fn add(&mut self, bucket: u32, count: u64) {
-        let index = bucket.wrapping_sub(self.first) as usize;
-        if index >= self.counts.len() {
-            self.make_room(bucket);
-        }
-        let index = bucket.wrapping_sub(self.first) as usize;
-        if let Some(counted) = self.counts.get_mut(index) {
-            let sum = u64::from(*counted).saturating_add(count);
-            *counted = u32::try_from(sum).unwrap_or(u32::MAX);
-        }
-    }
-
-    /// Makes room for the count of a bucket.
-    #[cold]
-    fn make_room(&mut self, bucket: u32) {
-        if self.counts.is_empty() {
-            self.first = bucket;
-        }
+    fn add(&mut self, bucket: u32) {
         if bucket < self.first {
             let more = (self.first - bucket) as usize;
             self.counts.splice(..0, core::iter::repeat_n(0, more));
@@ -139,6 +112,18 @@ impl Histogram {
         let index = (bucket - self.first) as usize;
         if index >= self.counts.len() {
             self.counts.resize(index + 1, 0);
+        }
+        self.counts[index] = self.counts[index].saturating_add(1);
+    }
+
+    #[cold]
+    fn count_the_few(&mut self) {
+        let few = core::mem::take(&mut self.counts);
+        self.first = few.iter().min().copied().unwrap_or(0);
+        let last = few.iter().max().copied().unwrap_or(0);
+        self.counts = vec![0; (last - self.first) as usize + 1];
+        for bucket in few {
+            self.add(bucket);
         }
     }
 
@@ -175,24 +160,22 @@ impl Histogram {
     #[must_use]
     pub fn quantile(&self, permille: u64) -> Option<Duration> {
         let rank = (self.total * permille).div_ceil(1000).max(1);
-        if self.counts.is_empty() {
-            let mut list = self.list;
-            let few = &mut list[..usize::from(self.listed)];
+        if self.total <= FEW {
+            let mut few = [0; FEW as usize];
+            let few = &mut few[..self.counts.len()];
+            few.copy_from_slice(&self.counts);
             few.sort_unstable();
             let bucket = few.get(rank as usize - 1)?;
-            return Some(Duration::from_micros(upper_edge(usize::from(*bucket))));
+            return Some(Duration::from_micros(upper_edge(*bucket as usize)));
         }
-        let mut counted = self.clone();
-        counted.count_listed();
         let mut seen = 0;
-        counted
-            .counts
+        self.counts
             .iter()
             .position(|&count| {
                 seen += u64::from(count);
                 seen >= rank
             })
-            .map(|index| Duration::from_micros(upper_edge(counted.first as usize + index)))
+            .map(|index| Duration::from_micros(upper_edge(self.first as usize + index)))
     }
 }
 
@@ -254,11 +237,6 @@ mod tests {
             at_once.record_many(Duration::from_micros(50), many);
             for _ in 0..many {
                 singly.record(Duration::from_micros(50));
-            }
-            // The counts of both, with the order of what is listed left out.
-            for histogram in [&mut at_once, &mut singly] {
-                histogram.count_listed();
-                histogram.list = [0; FEW];
             }
             assert_eq!(format!("{at_once:?}"), format!("{singly:?}"));
         }

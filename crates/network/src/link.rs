@@ -62,7 +62,7 @@ const SHORTEST_TRAIN: u32 = 3;
 /// A link that carries packets with a payload of `T`.
 ///
 /// With thousands of links, each waits for memory when its packet comes. What a packet of a plain link
-/// reads is therefore at the beginning, in few lines of the cache; so in [`Plain`].
+/// reads is therefore at the beginning, in few lines of the cache; so in its server.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link<T> {
