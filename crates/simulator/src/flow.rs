@@ -46,11 +46,15 @@ pub struct Placement<'a> {
     pub data: Hop,
     /// The route of its ACKs.
     pub acks: Hop,
-    pub config: &'a Flow,
+    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
+    pub smss: u16,
+    /// Whether its data takes the path's reverse direction.
+    pub reverse: bool,
+    /// Whether its data is ECN-capable, as its configuration has it, which lies elsewhere.
+    pub ecn: bool,
     /// Its number in results.
     pub index: u32,
-    /// The source of a flow of background traffic.
-    pub source: u32,
+    pub config: &'a Flow,
     /// When its SYN leaves.
     pub start: Instant,
     pub size: Option<Bytes>,
@@ -60,10 +64,8 @@ pub struct Placement<'a> {
     pub extra_delay: Duration,
     /// Propagation there and back on its route, with all access delays.
     pub base_rtt: Duration,
-    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
-    pub smss: u16,
-    /// Whether its data takes the path's reverse direction.
-    pub reverse: bool,
+    /// The source of a flow of background traffic.
+    pub source: u32,
 }
 
 impl<'a> Placement<'a> {
@@ -80,6 +82,7 @@ impl<'a> Placement<'a> {
             size: None,
             stop: Instant::MAX,
             smss: u16::try_from(config.mss.get()).unwrap_or(u16::MAX),
+            ecn: config.ecn,
             extra_delay: Duration::ZERO,
             base_rtt: way.base_rtt,
         }
@@ -116,8 +119,6 @@ pub struct FlowState<'a> {
     receiver_side: Side,
     /// Whether its packets carry router feedback.
     asks_routers: bool,
-    /// Whether its data is ECN-capable, as its configuration has it, which lies elsewhere.
-    ecn: bool,
     /// The flows that take note of what arrives over it.
     others: Others,
     /// The flow of the other direction, if it is [`Others::Peer`].
@@ -134,7 +135,7 @@ pub struct FlowState<'a> {
     trace: Option<Box<FlowTrace>>,
 }
 
-const _: () = assert!(core::mem::offset_of!(FlowState<'static>, place) <= 56);
+const _: () = assert!(core::mem::offset_of!(FlowState<'static>, place) <= 48);
 
 /// The sender's device: this sender's packets in the path's first link, as far as their departure
 /// is known.
@@ -185,7 +186,6 @@ impl<'a> FlowState<'a> {
             asks_routers: false,
             others: Others::None,
             peer: 0,
-            ecn: place.config.ecn,
             device: place.config.small_queue.map(|_| Box::default()),
             scheduled: [Instant::MAX; 2],
             application: place.start,
@@ -245,12 +245,6 @@ impl<'a> FlowState<'a> {
     #[inline(always)]
     pub const fn asks_routers(&self) -> bool {
         self.asks_routers
-    }
-
-    /// Whether its data is ECN-capable.
-    #[inline(always)]
-    pub const fn ecn(&self) -> bool {
-        self.ecn
     }
 
     /// Whether TCP small queues limits its sender.

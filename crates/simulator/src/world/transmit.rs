@@ -84,7 +84,7 @@ impl World<'_> {
             let is_last = !is_watched && endpoints.sender().is_pass_over();
             // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
             // 6.1.5; Linux too).
-            let ecn = if state.ecn() && segment.len > 0 && !segment.retransmission {
+            let ecn = if state.place().ecn && segment.len > 0 && !segment.retransmission {
                 state
                     .endpoints_mut()
                     .map_or(Ecn::Ect, |it| capable(it.sender()))
