@@ -2,7 +2,8 @@
 //
 //   htsim SCENARIO [--ssthresh PACKETS] [--check]
 //
-// SCENARIO is S1 to S4, S6 or S7, F and a number of bulk flows, or H and a number of hosts. Prints the
+// SCENARIO is S1 to S4, S6 or S7, F and a number of bulk flows (L for ten times as long), or H and a
+// number of hosts. Prints the
 // packets through the bottleneck, the CPU seconds of the run without its construction, the peak memory
 // in kilobytes, the use of the bottleneck, and its drops. --check also prints the use in each tenth
 // of the time, to standard error.
@@ -66,9 +67,10 @@ bool setting_of(const char* name, Setting& found) {
         found = {1000, {10, 34, 58, 81, 105, 129, 153, 176, 200}, 8256, 100, 0, 20, 100, 10000};
     } else if (!strcmp(name, "S6") || !strcmp(name, "S7")) {
         found = {10, {0}, 50, 0, 900, 300, 1 << 20, 0};
-    } else if (name[0] == 'F' && count > 0) {
+    } else if ((name[0] == 'F' || name[0] == 'L') && count > 0) {
         const int buffer = std::max(4130, 2 * count);
-        found = {1000, {50}, buffer, count, 0, 5, std::max(2, 7000 / count), 1e6 / count};
+        const double seconds = name[0] == 'F' ? 5 : 50;
+        found = {1000, {50}, buffer, count, 0, seconds, std::max(2, 7000 / count), 1e6 / count};
     } else if (name[0] == 'H' && count > 1) {
         found = {100, {0}, 500, 0, count, 30, 1 << 20, 0};
     } else {
@@ -265,7 +267,7 @@ int main(int argc, char** argv) {
             is_known = false;
     }
     if (!is_known) {
-        fputs("usage: htsim S1..S4|S6|S7|F<flows>|H<hosts> [--ssthresh PACKETS] [--check]\n", stderr);
+        fputs("usage: htsim S1..S4|S6|S7|F<flows>|L<flows>|H<hosts> [--ssthresh PACKETS] [--check]\n", stderr);
         return 2;
     }
     // The library writes each timeout and each end of a flow to cout: to nowhere.

@@ -71,7 +71,7 @@ def run(given: argparse.Namespace) -> None:
         table = csv.writer(file, lineterminator="\n")
         if is_new:
             table.writerow(FIELDS)
-        for name in given.scenarios or ("S1", "S3", "S4", "S6", "S7", *FLOWS, *HOSTS):
+        for name in given.scenarios or ("S1", "S3", "S4", "S6", "S7", *FLOWS, "L1000", *HOSTS):
             for index in range(given.repeat):
                 # The order turns, so that drift of the machine favours no program.
                 order = list(commands)

@@ -39,8 +39,8 @@ const LEAST: usize = 3;
 const PAIRS: usize = 15;
 
 const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [SCENARIO ...]\n\
-                     \x20      SCENARIO: S1 to S7, F10 to F10000, H10 to H100000, C1M, A40, A40R,\n\
-                     \x20                W1000 to W100000, flows, hosts, million, windows\n\
+                     \x20      SCENARIO: S1 to S7, F10 to F10000, L1000, H10 to H100000, C1M, A40,\n\
+                     \x20                A40R, W1000 to W100000, flows, hosts, million, windows\n\
                      \x20      bench instructions [S1 ...]\n\
                      \x20      bench acks";
 

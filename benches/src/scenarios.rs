@@ -85,7 +85,7 @@ stagger = "150 ms"
 
 /// More and more bulk flows over one link; their starts are spread over a second. What differs is
 /// how much memory the flows take, not how much traffic there is.
-pub fn many_flows() -> [Bench; 4] {
+pub fn many_flows() -> [Bench; 5] {
     let bench = |name, summary, build| Bench {
         name,
         summary,
@@ -96,13 +96,21 @@ pub fn many_flows() -> [Bench; 4] {
         bench("F100", "100 flows", || flows(100)),
         bench("F1000", "1000 flows", || flows(1000)),
         bench("F10000", "10,000 flows", || flows(10_000)),
+        bench("L1000", "1000 flows, 50 s: ten times as long", || {
+            flows_for(1000, 50)
+        }),
     ]
 }
 
 /// `count` flows over 1 Gbit/s and 50 ms, with a buffer of one BDP or of two packets a flow.
 fn flows(count: u32) -> Scenario {
+    flows_for(count, 5)
+}
+
+/// The same for so many seconds: the longer, the less the starts of the flows count.
+fn flows_for(count: u32, seconds: u64) -> Scenario {
     let packets = u64::from(count * 2).max(4130);
-    let mut scenario = bulk(1000, 50, packets, count as usize, 5);
+    let mut scenario = bulk(1000, 50, packets, count as usize, seconds);
     for (index, flow) in (0..).zip(&mut scenario.flows) {
         flow.start = Instant::from_micros(1_000_000 / u64::from(count) * index);
     }
