@@ -11,6 +11,8 @@
 //! Time is cut into buckets of equal width (Brown 1988, "Calendar queues"). The packets of the first
 //! bucket that has any are sorted; those of the others wait in lists without an order, until theirs
 //! is the first. The buckets cover the longest way of a packet so far, so that each packet has one.
+//! After a packet that is due minutes later, all are wide: the order stays, but many packets are then
+//! in the first one, where each has to be inserted.
 
 use std::mem;
 
@@ -128,7 +130,7 @@ impl InFlight {
         self.changes
     }
 
-    /// Takes all packets, in no order.
+    /// Takes all packets.
     pub fn drain(&mut self) -> Vec<OnLink> {
         self.first = NEVER;
         let wheel = self.wheel.take();
