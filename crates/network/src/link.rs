@@ -60,16 +60,10 @@ enum Stage<T> {
 const SHORTEST_TRAIN: u32 = 3;
 
 /// A link that carries packets with a payload of `T`.
-///
-/// With thousands of links, each waits for memory when its packet comes. What a packet of a plain link
-/// reads is therefore at the beginning, in few lines of the cache; so in its server.
 #[derive(Debug)]
-#[repr(C)]
 pub struct Link<T> {
     counters: Counters,
     overhead: u32,
-    /// See [`Self::recall`].
-    recalled: u32,
     stage: Stage<T>,
     line: Line<T>,
     loss: Loss,
@@ -110,7 +104,6 @@ impl<T: Payload> Link<T> {
             counters: Counters::default(),
             first_packet: Instant::ZERO,
             is_tied: false,
-            recalled: 0,
             name: config.name.as_str().into(),
         })
     }
@@ -191,7 +184,6 @@ impl<T: Payload> Link<T> {
             counters: Counters::default(),
             first_packet: Instant::ZERO,
             is_tied,
-            recalled: 0,
             name: config.name.as_str().into(),
         }
     }
@@ -231,52 +223,6 @@ impl<T: Payload> Link<T> {
             return Admission::Accepted;
         }
         self.refuse(DropReason::Overflow)
-    }
-
-    /// Whether [`Self::send`] serves it: a drop-tail queue before a constant rate at which even the
-    /// shortest packet takes a nanosecond, so that two packets are never due at one instant.
-    #[must_use]
-    pub fn can_send(&self) -> bool {
-        match &self.stage {
-            Stage::Plain(plain) => plain.keeps_packets_apart(),
-            _ => false,
-        }
-    }
-
-    /// Offers a packet of `size` bytes that the caller keeps. Returns when its last bit leaves the
-    /// server, which is [`Self::delay`] before it is due; `None` if the link dropped it, or if
-    /// [`Self::can_send`] is false. The packet counts as delivered at once: see [`Self::recall`].
-    #[inline(always)]
-    pub fn send(&mut self, now: Instant, size: u32) -> Option<Instant> {
-        let Stage::Plain(plain) = &mut self.stage else {
-            return None;
-        };
-        if self.counters.packets_in == 0 {
-            self.first_packet = now;
-        }
-        self.counters.packets_in += 1;
-        let bytes = u64::from(size) + u64::from(self.overhead);
-        let Some(end) = plain.admit(now, bytes) else {
-            self.counters.drops_overflow += 1;
-            return None;
-        };
-        self.counters.packets_out += 1;
-        self.counters.bytes_out += Bytes::new(u64::from(size));
-        Some(end)
-    }
-
-    /// The propagation delay behind the server.
-    #[must_use]
-    pub const fn delay(&self) -> Duration {
-        self.line.delay()
-    }
-
-    /// A packet of `size` bytes that [`Self::send`] has taken is still on its way at the end of the
-    /// run: it is held, and not delivered.
-    pub fn recall(&mut self, size: u32) {
-        self.recalled += 1;
-        self.counters.packets_out -= 1;
-        self.counters.bytes_out -= Bytes::new(u64::from(size));
     }
 
     /// Offers `count` packets at once: `packet`, and behind it those that are alike but for their
@@ -518,7 +464,7 @@ impl<T: Payload> Link<T> {
             Stage::AtDequeue(stage) => stage.held(),
             _ => 0,
         };
-        self.line.len() + waiting + u64::from(self.recalled)
+        self.line.len() + waiting
     }
 
     /// Sets how a link whose model suppresses redundant ACKs reads them; other links ignore it.
@@ -542,7 +488,7 @@ impl<T: Payload> Link<T> {
     pub fn queue_len(&mut self, now: Instant) -> (u64, Bytes) {
         self.advance(now);
         match &self.stage {
-            Stage::Plain(plain) => plain.len(),
+            Stage::Plain(plain) => plain.queue.len(),
             Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.len(),
             Stage::AtDequeue(stage) => stage.queue_len(),
         }
@@ -553,7 +499,7 @@ impl<T: Payload> Link<T> {
     /// call.
     pub fn advance(&mut self, now: Instant) {
         match &mut self.stage {
-            Stage::Plain(plain) => plain.advance(now),
+            Stage::Plain(plain) => plain.queue.advance(now),
             Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.advance(now),
             Stage::AtDequeue(stage) => stage.advance(now, &mut self.line),
         }
@@ -622,7 +568,7 @@ impl<T: Payload> Link<T> {
     #[must_use]
     pub fn queue_max_packets(&self) -> u64 {
         match &self.stage {
-            Stage::Plain(plain) => plain.max_packets(),
+            Stage::Plain(plain) => plain.queue.max_packets(),
             Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.max_packets(),
             Stage::AtDequeue(stage) => stage.queue_max_packets(),
         }
@@ -634,7 +580,7 @@ impl<T: Payload> Link<T> {
     pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
         self.advance(now);
         match &mut self.stage {
-            Stage::Plain(plain) => plain.mean_packets(now),
+            Stage::Plain(plain) => plain.queue.mean_packets(now),
             Stage::Wire(stage) | Stage::AtArrival(stage) => stage.backlog.mean_packets(now),
             Stage::AtDequeue(stage) => stage.queue_mean_packets(now),
         }

@@ -52,14 +52,7 @@ impl<T: Payload> Link<T> {
 
     /// The link from the beginning of the run to `now`. As costly as [`Self::capacity`].
     pub fn summary(&mut self, now: Instant) -> Summary {
-        let active = now.saturating_since(self.first_packet().unwrap_or(now));
-        let share = |value: f64| {
-            if active.is_zero() {
-                0.0
-            } else {
-                (value * now.as_secs_f64() / active.as_secs_f64()).max(0.0)
-            }
-        };
+        let share = over_activity(self.first_packet(), now);
         let has_rate = self.has_rate();
         let utilization = has_rate.then(|| share(self.utilization(now)).min(1.0));
         let queue_mean_packets = share(self.queue_mean_packets(now));
@@ -70,6 +63,7 @@ impl<T: Payload> Link<T> {
             queue_mean_packets,
         }
     }
+
     /// A mark at `now`. It may be made late, but before anything else enters the link. As costly as
     /// [`Self::capacity`].
     pub fn mark(&mut self, now: Instant) -> Mark {
@@ -108,6 +102,18 @@ impl<T: Payload> Link<T> {
             },
             queue_max_packets: self.queue_max_packets(),
             queue_mean_packets: queue_mean_packets.max(0.0),
+        }
+    }
+}
+
+/// A function that relates a mean over the run until `now` to the time since `first_packet`.
+pub(crate) fn over_activity(first_packet: Option<Instant>, now: Instant) -> impl Fn(f64) -> f64 {
+    let active = now.saturating_since(first_packet.unwrap_or(now));
+    move |value| {
+        if active.is_zero() {
+            0.0
+        } else {
+            (value * now.as_secs_f64() / active.as_secs_f64()).max(0.0)
         }
     }
 }

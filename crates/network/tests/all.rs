@@ -7,6 +7,7 @@ mod common;
 mod dual_pi2;
 mod geo;
 mod hsdpa;
+mod interfaces;
 mod leo;
 mod marks;
 mod medium;

@@ -175,12 +175,17 @@ impl Agendas {
         self.ranks > 0
     }
 
-    /// Gives a part that is not a flow its place on `side`, behind all others. Returns its entry
-    /// and its rank.
-    pub fn place(&mut self, side: Side, part: Part) -> (Component, u32) {
+    /// Gives a part that is not a flow its place on `side`, behind all others. Returns its entry.
+    pub fn place(&mut self, side: Side, part: Part) -> Component {
+        let rank = self.take_rank();
+        self.sides[usize::from(side)].add(part, rank)
+    }
+
+    /// The rank of a part without an entry, behind all others.
+    pub const fn take_rank(&mut self) -> u32 {
         let rank = self.ranks;
         self.ranks += 1;
-        (self.sides[usize::from(side)].add(part, rank), rank)
+        rank
     }
 
     /// When the next part of either side acts; [`Instant::MAX`] is never.

@@ -5,7 +5,7 @@
 //! all such links lie here.
 //!
 //! It is exact for a link that knows on arrival when a packet is due, and whose packets are never due
-//! at one instant ([`network::Link::send`]): a packet stands where its link's entry in the calendar
+//! at one instant ([`network::Interface`]): a packet stands where its link's entry in the calendar
 //! would stand, at the same time with the same rank.
 //!
 //! Time is cut into buckets of equal width (Brown 1988, "Calendar queues"). The packets of the first

@@ -156,6 +156,33 @@ impl Pace {
         remainder: 0,
     };
 
+    /// The pace of packets of `bytes`, fewer than 2^31, at `rate`, which is not zero. Nothing is
+    /// carried.
+    #[must_use]
+    pub const fn of(bytes: Bytes, rate: Rate) -> Self {
+        let scaled = bytes.0 * 8 * NANOS_PER_SECOND;
+        Self {
+            quotient: scaled / rate.0,
+            rest: scaled % rate.0,
+            rate: rate.0,
+            remainder: 0,
+        }
+    }
+
+    /// The same pace with a `remainder` of [`Self::remainder`] carried.
+    #[inline(always)]
+    #[must_use]
+    pub const fn after(self, remainder: u64) -> Self {
+        Self { remainder, ..self }
+    }
+
+    /// What is carried from the last packet: a part of a nanosecond, less than the rate.
+    #[inline(always)]
+    #[must_use]
+    pub const fn remainder(&self) -> u64 {
+        self.remainder
+    }
+
     /// The transmission time of the next packet, including the carried remainder.
     #[inline(always)]
     pub const fn step(&mut self) -> Duration {

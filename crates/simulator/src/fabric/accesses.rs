@@ -13,7 +13,7 @@
 use measure::LinkResult;
 use network::{Discipline, LinkConfig, QueueConfig, Service};
 use scenario::{Direction, Ends, Hosts, Node, Place};
-use units::Duration;
+use units::{Duration, Instant};
 
 use super::graph::Between;
 use super::{Fabric, Role};
@@ -23,9 +23,9 @@ use crate::routes::Hop;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     /// From the host to its node.
-    up: u32,
+    pub up: u32,
     /// From its node to the host.
-    down: u32,
+    pub down: u32,
 }
 
 /// The way between two hosts.
@@ -146,16 +146,7 @@ impl Fabric<'_> {
         if let Some(&Some(access)) = known.and_then(|of_table| of_table.get(number)) {
             return (access, delay);
         }
-        let config = link(hosts, delay);
-        let [up, down] = [(), ()].map(|()| self.add_link(&config, Role::Aside));
-        for link in [up, down] {
-            self.links[link as usize].is_of_host = true;
-        }
-        if hosts.at == Node::RIGHT {
-            self.links[up as usize].from_right = true;
-            self.links[down as usize].to_right = true;
-        }
-        let access = Access { up, down };
+        let access = self.add_access(table, delay);
         let tables = self.accesses.len().max(table as usize + 1);
         self.accesses.resize_with(tables, Vec::new);
         let of_table = &mut self.accesses[table as usize];
@@ -165,27 +156,52 @@ impl Fabric<'_> {
         (access, delay)
     }
 
+    /// Adds the access link of a host of `table`.
+    fn add_access(&mut self, table: u32, delay: Duration) -> Access {
+        if let Some(access) = self.interfaces.add(table, delay) {
+            self.added.extend([access.up, access.down]);
+            return access;
+        }
+        let hosts = &self.path.hosts[table as usize];
+        let config = link_of(hosts, delay);
+        let [up, down] = [(), ()].map(|()| self.add_link(&config, Role::Aside));
+        let at_right = hosts.at == Node::RIGHT;
+        self.links[up as usize].from_right = at_right;
+        self.links[down as usize].to_right = at_right;
+        Access { up, down }
+    }
+
     /// Adds up the access links of each table, in each direction.
-    pub(super) fn summarize_accesses(&self, links: &[LinkResult]) -> Vec<LinkResult> {
-        let tables = (0..).zip(&self.path.hosts);
-        tables
-            .flat_map(|(table, hosts)| {
-                let own = self.accesses.get(table).map_or(&[][..], Vec::as_slice);
-                let sum = |word: &str, of: fn(&Access) -> u32| {
-                    let own = own.iter().flatten();
-                    let own = own.map(|access| &links[of(access) as usize]);
-                    total(format!("{} ({word})", hosts.name), hosts, own)
-                };
-                [
-                    sum("up", |access| access.up),
-                    sum("down", |access| access.down),
-                ]
-            })
-            .collect()
+    pub(super) fn summarize_accesses(
+        &mut self,
+        links: &[LinkResult],
+        now: Instant,
+    ) -> Vec<LinkResult> {
+        let mut results = Vec::new();
+        for (table, hosts) in self.path.hosts.iter().enumerate() {
+            let own = self.accesses.get_mut(table).map(std::mem::take);
+            let own: Vec<Access> = own.into_iter().flatten().flatten().collect();
+            let mut sum = |word: &str, of: fn(&Access) -> u32| {
+                let mut total = none(format!("{} ({word})", hosts.name), hosts);
+                for access in &own {
+                    let number = of(access);
+                    match self.interfaces.result(number, now) {
+                        Some(interface) => add(&mut total, &interface, hosts),
+                        None => add(&mut total, &links[number as usize], hosts),
+                    }
+                }
+                total.queue_mean_packets /= f64::from(hosts.count);
+                total
+            };
+            let up = sum("up", |access| access.up);
+            results.extend([up, sum("down", |access| access.down)]);
+        }
+        results
     }
 }
 
-fn link(hosts: &Hosts, delay: Duration) -> LinkConfig {
+/// One direction of the access link of a host.
+pub(super) fn link_of(hosts: &Hosts, delay: Duration) -> LinkConfig {
     LinkConfig {
         // Results name the table of hosts (`summarize_accesses`), not each of its links.
         name: String::new(),
@@ -200,13 +216,10 @@ fn link(hosts: &Hosts, delay: Duration) -> LinkConfig {
     }
 }
 
-/// The sums over links of hosts, the largest of their queues, and the means over all hosts.
-fn total<'a>(
-    name: String,
-    hosts: &Hosts,
-    links: impl Iterator<Item = &'a LinkResult>,
-) -> LinkResult {
-    let mut total = LinkResult {
+/// The result of no link: sums over links of hosts, the largest of their queues, and means over all
+/// hosts.
+fn none(name: String, hosts: &Hosts) -> LinkResult {
+    LinkResult {
         name,
         utilization: hosts.rate.map(|_| 0.0),
         packets: 0,
@@ -215,17 +228,17 @@ fn total<'a>(
         queue_max_packets: 0,
         queue_mean_packets: 0.0,
         queue_distribution: None,
-    };
-    for link in links {
-        total.packets += link.packets;
-        total.drops += link.drops;
-        total.marks += link.marks;
-        total.queue_max_packets = total.queue_max_packets.max(link.queue_max_packets);
-        if let (Some(sum), Some(link)) = (&mut total.utilization, link.utilization) {
-            *sum += link / f64::from(hosts.count);
-        }
-        total.queue_mean_packets += link.queue_mean_packets;
     }
-    total.queue_mean_packets /= f64::from(hosts.count);
-    total
+}
+
+/// Adds the result of a link to that of all; its mean queue, which is still a sum.
+fn add(total: &mut LinkResult, link: &LinkResult, hosts: &Hosts) {
+    total.packets += link.packets;
+    total.drops += link.drops;
+    total.marks += link.marks;
+    total.queue_max_packets = total.queue_max_packets.max(link.queue_max_packets);
+    if let (Some(sum), Some(link)) = (&mut total.utilization, link.utilization) {
+        *sum += link / f64::from(hosts.count);
+    }
+    total.queue_mean_packets += link.queue_mean_packets;
 }

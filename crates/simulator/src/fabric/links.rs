@@ -3,7 +3,7 @@
 use engine::Component;
 use measure::{LinkResult, LinkTrace, QueueSampler};
 use network::router::Router;
-use network::{Admission, Link, Mark, Packet, Payload};
+use network::{Admission, Link, Mark, Packet};
 use units::{Duration, Instant};
 
 use crate::agenda::{Agendas, LEFT, Side};
@@ -12,30 +12,19 @@ use crate::carried::{Aside, Carried};
 const NANO: Duration = Duration::from_nanos(1);
 
 /// One direction of a link.
-///
-/// What each packet of an access link reads is at the beginning, for few lines of the cache.
 #[derive(Debug)]
-#[repr(C)]
 pub struct LinkState {
     /// The router in front of it, if it has explicit support.
     pub router: Option<Box<Router>>,
-    number: u32,
-    rank: u32,
     /// The side on which packets leave it.
     side: Side,
-    /// Whether its packets lie in the agenda ([`crate::in_flight`]).
-    is_mostly_idle: bool,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
-    /// Whether it is the link of a host.
-    pub is_of_host: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
     pub to_right: bool,
     pub from_right: bool,
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
-    /// The propagation delay, if its packets lie in the agenda.
-    delay: Duration,
     pub link: Link<Carried>,
     /// Its calendar entry on its side.
     pub component: Component,
@@ -58,7 +47,7 @@ struct Measured {
 
 impl LinkState {
     /// The state of `link`, with the router in front of it.
-    pub fn new(number: u32, link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
+    pub fn new(link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
         let trace = (traced && link.has_rate()).then(|| {
             Box::new(LinkTrace {
                 link: link.name().to_owned(),
@@ -69,20 +58,15 @@ impl LinkState {
             router: router.map(Box::new),
             link,
             is_hop: false,
-            is_of_host: false,
             to_right: false,
             from_right: false,
             side: LEFT,
             component: Component::default(),
-            number,
-            rank: 0,
-            is_mostly_idle: false,
             scheduled: None,
             is_ahead: false,
             trace,
             watch: Instant::MAX,
             measured: None,
-            delay: Duration::ZERO,
         }
     }
 
@@ -130,42 +114,8 @@ impl LinkState {
     }
 
     /// Gives it its calendar entry.
-    pub fn place(&mut self, side: Side, component: Component, rank: u32) {
-        (self.side, self.component, self.rank) = (side, component, rank);
-    }
-
-    /// Most packets find no other one on it: they lie in the agenda from now on, if that is exact.
-    pub fn keep_no_packets(&mut self) {
-        let is_read = self.trace.is_some() || self.measured.is_some() || self.router.is_some();
-        self.is_mostly_idle = !is_read && self.link.can_send();
-        self.delay = self.link.delay();
-    }
-
-    /// [`Self::push`] of a packet that lies in the agenda.
-    #[inline]
-    fn send(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
-        let Some(leaves) = self.link.send(now, packet.size) else {
-            return false;
-        };
-        let packets = &mut agendas[self.side].packets;
-        packets.add(leaves + self.delay, self.number, self.rank, packet);
-        true
-    }
-
-    /// [`Self::push_train`] of packets that lie in the agenda.
-    #[inline(never)]
-    fn send_each(
-        &mut self,
-        now: Instant,
-        packet: Packet<Carried>,
-        count: u32,
-        agendas: &mut Agendas,
-    ) -> u32 {
-        let accepted = (0..count).filter(|&k| {
-            let payload = packet.payload.following(k);
-            self.send(now, &Packet { payload, ..packet }, agendas)
-        });
-        accepted.count() as u32
+    pub fn place(&mut self, side: Side, component: Component) {
+        (self.side, self.component) = (side, component);
     }
 
     /// The next packet that is due at `now`, with its due time.
@@ -193,9 +143,6 @@ impl LinkState {
     /// Offers a packet; true if it was accepted.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
-        if self.is_mostly_idle {
-            return self.send(now, packet, agendas);
-        }
         self.watch(now);
         let accepted = self.link.push(now, *packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
@@ -220,9 +167,6 @@ impl LinkState {
         count: u32,
         agendas: &mut Agendas,
     ) -> u32 {
-        if self.is_mostly_idle {
-            return self.send_each(now, packet, count, agendas);
-        }
         self.watch(now);
         let accepted = self.link.push_train(now, packet, count);
         self.reschedule_after_push(agendas);

@@ -9,6 +9,7 @@
 mod accesses;
 mod cloud;
 mod graph;
+mod interfaces;
 mod ledger;
 mod links;
 
@@ -27,6 +28,7 @@ pub use accesses::Way;
 use cloud::Crossed;
 pub use cloud::drawn;
 use graph::Graph;
+use interfaces::Interfaces;
 pub use links::LinkState;
 
 /// The path's links come first.
@@ -51,6 +53,7 @@ pub struct Fabric<'a> {
     streams: Streams,
     traced: bool,
     links: Vec<LinkState>,
+    interfaces: Interfaces,
     /// Links that have been added since the last call of [`Self::take_added`].
     added: Vec<u32>,
     routes: Routes,
@@ -64,13 +67,15 @@ pub struct Fabric<'a> {
 }
 
 impl<'a> Fabric<'a> {
-    /// The links of `path`, and its cloud. Links of the scenario are traced if `traced`.
-    pub fn new(path: &'a PathModel, streams: Streams, traced: bool) -> Self {
+    /// The links of `path`, and its cloud. Links of the scenario are traced if `traced`. Links of hosts
+    /// take no shortcut if `is_plain`.
+    pub fn new(path: &'a PathModel, streams: Streams, traced: bool, is_plain: bool) -> Self {
         let mut fabric = Self {
             path,
             streams,
             traced,
             links: Vec::new(),
+            interfaces: Interfaces::new(if is_plain { &[] } else { &path.hosts }),
             added: Vec::new(),
             routes: Routes::default(),
             graph: Graph::default(),
@@ -134,7 +139,9 @@ impl<'a> Fabric<'a> {
         packet: &Packet<Carried>,
         agendas: &mut Agendas,
     ) -> Option<bool> {
-        let state = self.links.get_mut(link as usize)?;
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.offer_to_interface(now, link, packet, agendas);
+        };
         if state.router.is_some() {
             state.consult(packet, now, &mut self.aside);
         }
@@ -144,7 +151,8 @@ impl<'a> Fabric<'a> {
     /// Whether a link has dropped packets that it had accepted.
     #[inline(always)]
     pub fn has_dropped(&self, link: u32) -> bool {
-        self.links[link as usize].link.has_dropped()
+        let state = self.links.get(link as usize);
+        state.is_some_and(|state| state.link.has_dropped())
     }
 
     /// Frees the entries in [`Aside`] of a packet that reaches no host.
@@ -165,9 +173,11 @@ impl<'a> Fabric<'a> {
     pub fn ttl_at(&self, last: Hop) -> u8 {
         let links = self.routes.links_to(last);
         let hops = links.filter(|&link| {
-            // A cloud is one hop.
-            let link = self.links.get(link as usize);
-            link.is_none_or(|link| link.is_hop)
+            match self.links.get(link as usize) {
+                Some(link) => link.is_hop,
+                // A cloud is one hop.
+                None => !self.is_interface(link),
+            }
         });
         HOST_TTL.wrapping_sub(hops.count() as u8)
     }
@@ -209,7 +219,7 @@ impl<'a> Fabric<'a> {
         link.filter_acks(Carried::plain_ack);
         let number = self.links.len() as u32;
         let traced = role == Role::Own && self.traced;
-        let mut state = LinkState::new(number, link, router, traced);
+        let mut state = LinkState::new(link, router, traced);
         state.is_hop = role != Role::Aside;
         self.links.push(state);
         self.added.push(number);
@@ -234,7 +244,7 @@ impl<'a> Fabric<'a> {
             links.push(summary);
             traces.extend(trace);
         }
-        let accesses = self.summarize_accesses(&links);
+        let accesses = self.summarize_accesses(&links, now);
         let others = links.split_off(own);
         // A link that replaces the path's reverse link for some flows counts there.
         let reverse = &mut links[REVERSE as usize];

@@ -35,13 +35,15 @@ impl<'a> World<'a> {
     pub fn new(scenario: &'a Scenario, legs: &'a Legs, run: u32, options: &RunOptions) -> Self {
         let seed = scenario.seed.wrapping_add(u64::from(run));
         let traces_links = options.traces && !options.flows_only;
+        let is_plain =
+            options.traces || options.packets || options.event_loop == EventLoop::Plain;
         let mut world = Self {
             scenario,
             run,
             seed,
             streams: Streams::new(seed),
             agendas: Agendas::default(),
-            fabric: Fabric::new(&scenario.path, Streams::new(seed), traces_links),
+            fabric: Fabric::new(&scenario.path, Streams::new(seed), traces_links, is_plain),
             running: Vec::new(),
             flows: Flows::new(scenario.flows.len(), background::orphans(scenario)),
             free: Vec::new(),
@@ -56,7 +58,7 @@ impl<'a> World<'a> {
             unfinished: scenario.flows.len().max(1),
             now: Instant::ZERO,
             ahead: Ahead::default(),
-            is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
+            is_plain,
             turns: Turns::default(),
             known_ways: Ways::default(),
             foreign: ForeignStacks::default(),

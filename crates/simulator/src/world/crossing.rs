@@ -1,6 +1,6 @@
 //! Packets that cross the cloud of the fabric, which is one part with one calendar entry.
 
-use network::{Packet, Payload};
+use network::Packet;
 use units::{Duration, Instant};
 
 use super::World;
@@ -20,17 +20,6 @@ impl World<'_> {
         self.note_lost_in_cloud();
         self.fabric.reschedule_cloud(&mut self.agendas);
         false
-    }
-
-    /// Passes `count` packets to the cloud that differ only in their sequence numbers; `packet` is
-    /// the first.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn cross_one_by_one(&mut self, number: u32, packet: Packet<Carried>, count: u32) {
-        for k in 0..count {
-            let payload = packet.payload.following(k);
-            self.cross(number, Packet { payload, ..packet });
-        }
     }
 
     /// Lets the cloud act until packets leave it or are lost in it, but not past the next event of

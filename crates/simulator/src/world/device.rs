@@ -51,8 +51,13 @@ impl World<'_> {
     #[inline(never)]
     pub(super) fn fill_device(&mut self, flow: u32, route: Hop, bytes: u32) {
         let link = self.fabric.routes().link(route);
-        let link = &self.fabric.links()[link as usize].link;
-        let (leaves, is_radio) = (link.busy_until(), link.decides_late());
+        let (leaves, is_radio) = match self.fabric.interface_busy_until(link) {
+            Some(until) => (until, false),
+            None => {
+                let link = &self.fabric.links()[link as usize].link;
+                (link.busy_until(), link.decides_late())
+            }
+        };
         let state = self.flows.get_mut(flow);
         if let Some((device, endpoints)) = state.device_and_endpoints()
             && (is_radio || leaves > self.now)

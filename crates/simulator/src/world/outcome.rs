@@ -102,8 +102,8 @@ impl World<'_> {
             traffic,
             network: self.fabric.finish_cloud(self.now),
         };
-        for OnLink { link, packet, .. } in self.agendas.take_packets() {
-            self.fabric.link(link).link.recall(packet.size);
+        for OnLink { link, .. } in self.agendas.take_packets() {
+            self.fabric.recall(link);
         }
         let (links, link_traces) = self.fabric.finish(self.now);
         result.links = links;

@@ -150,25 +150,26 @@ impl World<'_> {
     /// They carry no requests to routers.
     #[inline]
     pub(super) fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
-        let route = packet.payload.hop();
-        let link = self.fabric.routes().link(route);
+        let link = self.fabric.routes().link(packet.payload.hop());
         let Some(state) = self.fabric.links().get(link as usize) else {
-            return self.cross_one_by_one(link, packet, count);
+            return self.offer_each(packet, count);
         };
         if self.needs_wakeups || state.router.is_some() {
             // The device and the router see each packet.
-            for k in 0..count {
-                let payload = packet.payload.following(k);
-                let accepted = self.offer(&Packet { payload, ..packet });
-                if self.needs_wakeups && accepted {
-                    self.fill_device(packet.flow, route, packet.size);
-                }
-            }
-            return;
+            return self.offer_each(packet, count);
         }
         let state = self.fabric.link(link);
         let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
         self.note_offered(link, &packet, count - accepted);
+    }
+
+    /// The same one by one.
+    #[inline(never)]
+    fn offer_each(&mut self, packet: Packet<Carried>, count: u32) {
+        for k in 0..count {
+            let payload = packet.payload.following(k);
+            self.offer_segment(Packet { payload, ..packet }, false);
+        }
     }
 }
 

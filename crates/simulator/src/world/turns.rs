@@ -108,16 +108,20 @@ impl World<'_> {
     pub(super) fn place_parts(&mut self) {
         for part in self.agendas.take_unplaced() {
             let side = self.side_of(part);
-            let (component, rank) = self.agendas.place(side, part);
+            if let Part::Link(link) = part
+                && self.fabric.is_interface(link)
+            {
+                let rank = self.agendas.take_rank();
+                self.fabric.place_interface(link, side, rank);
+                continue;
+            }
+            let component = self.agendas.place(side, part);
             let next = match part {
                 Part::Arrivals => self.starts.next_flow(),
                 Part::Link(link) => {
                     let in_turns = self.turns.lookahead.is_some();
                     let state = self.fabric.link(link);
-                    state.place(side, component, rank);
-                    if state.is_of_host && !self.is_plain {
-                        state.keep_no_packets();
-                    }
+                    state.place(side, component);
                     state.is_ahead = in_turns && state.from_right;
                     None
                 }
@@ -160,7 +164,7 @@ impl World<'_> {
 
     fn side_of(&self, part: Part) -> Side {
         let is_right = match part {
-            Part::Link(link) => self.fabric.links()[link as usize].to_right,
+            Part::Link(link) => self.fabric.is_to_right(link),
             Part::Datagrams(index) => {
                 let table = self.starts.table_of_datagrams(index) as usize;
                 self.scenario.path.traffic[table].direction == Direction::Reverse

@@ -1,0 +1,207 @@
+//! The interfaces of hosts: one direction of the access link of each.
+//!
+//! A run may have a hundred thousand of them. Most packets find no other one there, and each waits
+//! for memory when its packet comes. All interfaces of a class have one configuration, which stands
+//! in the class. An interface is 48 bytes, and a queue of its own from the first packet on that waits.
+//!
+//! It is a [`Link`](crate::Link) of that configuration whose packets the caller keeps, with the same
+//! drops, departures and results.
+
+use alloc::boxed::Box;
+
+use units::{Bytes, Duration, Instant, Pace, Rate};
+
+use crate::LinkConfig;
+use crate::meter::over_activity;
+use crate::plain::Plain;
+use crate::runs::{Limits, Runs};
+
+/// At this rate the shortest packet, a header of IPv4, takes a nanosecond.
+const FASTEST: Rate = Rate::from_bits_per_sec(160_000_000_000);
+/// With more on top of a packet, the product of its bits and a second might not fit.
+const MOST_OVERHEAD: u32 = 1 << 20;
+/// So many sizes of packets have a place for their pace.
+const SIZES: usize = 64;
+
+/// What interfaces have in common: a drop-tail queue before a constant rate.
+#[derive(Debug)]
+pub struct InterfaceClass {
+    rate: Rate,
+    overhead: u32,
+    limits: Limits,
+    /// The last size of each place, overhead included, and its pace.
+    paces: Box<[(u64, Pace); SIZES]>,
+}
+
+/// One of a class.
+#[derive(Debug)]
+pub struct Interface {
+    /// When the last accepted packet leaves, or left.
+    until: Instant,
+    /// What the pace has carried from that packet.
+    remainder: u64,
+    /// When the first packet was offered; [`Instant::MAX`] is never.
+    first_packet: Instant,
+    /// Packets accepted, but for those of [`Self::recall`].
+    packets: u64,
+    /// The time that the service of all accepted packets takes.
+    used: Duration,
+    waiting: Option<Box<Waiting>>,
+}
+
+/// The queue, which has been used.
+#[derive(Debug, Default)]
+struct Waiting {
+    queue: Runs,
+    drops: u64,
+}
+
+/// An interface over a run. Utilization and mean queue are taken over the time since its first
+/// packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InterfaceSummary {
+    /// Fraction of its capacity that was used.
+    pub utilization: f64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Packets that found the queue full.
+    pub drops: u64,
+    /// Largest queue.
+    pub queue_max_packets: u64,
+    /// Mean queue.
+    pub queue_mean_packets: f64,
+}
+
+impl InterfaceClass {
+    /// The class of `config`. `None` unless it is a drop-tail queue before a constant rate at which
+    /// even the shortest packet takes a nanosecond, so that two packets are never due at one instant.
+    #[must_use]
+    pub fn new(config: &LinkConfig) -> Option<Self> {
+        let rate = Plain::new(config)?.rate();
+        let fits = rate <= FASTEST && config.overhead <= MOST_OVERHEAD;
+        fits.then(|| Self {
+            rate,
+            overhead: config.overhead,
+            limits: Limits::new(config.queue.limit),
+            paces: Box::new([(u64::MAX, Pace::INSTANT); SIZES]),
+        })
+    }
+
+    /// The pace of packets of `bytes`, overhead included.
+    #[inline(always)]
+    fn pace(&mut self, bytes: u64) -> Pace {
+        let place = &mut self.paces[bytes as usize % SIZES];
+        if place.0 != bytes {
+            *place = (bytes, Pace::of(Bytes::new(bytes), self.rate));
+        }
+        place.1
+    }
+}
+
+impl Default for Interface {
+    fn default() -> Self {
+        Self {
+            until: Instant::ZERO,
+            remainder: 0,
+            first_packet: Instant::MAX,
+            packets: 0,
+            used: Duration::ZERO,
+            waiting: None,
+        }
+    }
+}
+
+impl Interface {
+    /// Offers a packet of `size` bytes, at most 65,535, that the caller keeps. Returns when its last
+    /// bit leaves the server, which is the delay of its link before it is due; `None` if it is
+    /// dropped. It counts as delivered at once: see [`Self::recall`]. Calls come in order of time.
+    #[inline(always)]
+    pub fn send(&mut self, class: &mut InterfaceClass, now: Instant, size: u32) -> Option<Instant> {
+        if self.first_packet == Instant::MAX {
+            self.first_packet = now;
+        }
+        let bytes = u64::from(size) + u64::from(class.overhead);
+        let pace = class.pace(bytes);
+        if self.until > now {
+            return self.wait(class.limits, now, bytes, pace);
+        }
+        if self.until < now {
+            self.remainder = 0;
+        }
+        self.until = now;
+        self.serve(pace);
+        Some(self.until)
+    }
+
+    /// A packet is accepted, which is served when the last one has left. Returns the pace behind it.
+    #[inline(always)]
+    fn serve(&mut self, pace: Pace) -> Pace {
+        let mut pace = pace.after(self.remainder);
+        let time = pace.step();
+        self.remainder = pace.remainder();
+        self.until += time;
+        self.used += time;
+        self.packets += 1;
+        pace
+    }
+
+    /// The same for a packet that has to wait.
+    #[inline(never)]
+    fn wait(&mut self, limits: Limits, now: Instant, bytes: u64, pace: Pace) -> Option<Instant> {
+        let waiting = self.waiting.get_or_insert_default();
+        // Also those of earlier busy periods.
+        waiting.queue.advance(now);
+        if waiting.queue.room(now, bytes, 1, limits) == 0 {
+            waiting.drops += 1;
+            return None;
+        }
+        let start = self.until;
+        let pace = self.serve(pace);
+        let end = self.until;
+        if let Some(waiting) = &mut self.waiting {
+            if !waiting.queue.prolongs_last(bytes) {
+                waiting.queue.begin(bytes, start, end, pace);
+            }
+            waiting.queue.enter(now, bytes, 1);
+        }
+        Some(end)
+    }
+
+    /// When the last accepted packet leaves, or left, the server.
+    #[must_use]
+    pub const fn busy_until(&self) -> Instant {
+        self.until
+    }
+
+    /// A packet that [`Self::send`] has taken is still on its way at the end of the run, so it is not
+    /// delivered.
+    pub const fn recall(&mut self) {
+        self.packets -= 1;
+    }
+
+    /// The interface from the beginning of the run to `now`.
+    pub fn summary(&mut self, now: Instant) -> InterfaceSummary {
+        let first = Some(self.first_packet).filter(|&at| at < Instant::MAX);
+        let share = over_activity(first, now);
+        let used = self.used - self.until.saturating_since(now);
+        let utilization = match now.as_nanos() {
+            0 => 0.0,
+            nanos => (used.as_nanos() as f64 / nanos as f64).min(1.0),
+        };
+        let mut drops = 0;
+        let (mut queue_max_packets, mut queue_mean_packets) = (0, 0.0);
+        if let Some(waiting) = &mut self.waiting {
+            drops = waiting.drops;
+            waiting.queue.advance(now);
+            queue_max_packets = waiting.queue.max_packets();
+            queue_mean_packets = waiting.queue.mean_packets(now);
+        }
+        InterfaceSummary {
+            utilization: share(utilization).min(1.0),
+            packets: self.packets,
+            drops,
+            queue_max_packets,
+            queue_mean_packets: share(queue_mean_packets),
+        }
+    }
+}
