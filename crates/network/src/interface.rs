@@ -2,12 +2,14 @@
 //!
 //! A run may have a hundred thousand of them. Most packets find no other one there, and each waits
 //! for memory when its packet comes. All interfaces of a class have one configuration, which stands
-//! in the class. An interface is 48 bytes, and a queue of its own from the first packet on that waits.
+//! in the class. An interface is 48 bytes. From the first packet on that waits, it has a queue in the
+//! class.
 //!
 //! It is a [`Link`](crate::Link) of that configuration whose packets the caller keeps, with the same
 //! drops, departures and results.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use units::{Bytes, Duration, Instant, Pace, Rate};
 
@@ -31,6 +33,7 @@ pub struct InterfaceClass {
     limits: Limits,
     /// The last size of each place, overhead included, and its pace.
     paces: Box<[(u64, Pace); SIZES]>,
+    waiting: Vec<Waiting>,
 }
 
 /// One of a class.
@@ -46,10 +49,14 @@ pub struct Interface {
     packets: u64,
     /// The time that the service of all accepted packets takes.
     used: Duration,
-    waiting: Option<Box<Waiting>>,
+    /// The place of its queue in the class; [`NONE`] before the first packet that waits.
+    waiting: u32,
 }
 
-/// The queue, which has been used.
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// The queue of an interface.
 #[derive(Debug, Default)]
 struct Waiting {
     queue: Runs,
@@ -84,6 +91,7 @@ impl InterfaceClass {
             overhead: config.overhead,
             limits: Limits::new(config.queue.limit),
             paces: Box::new([(u64::MAX, Pace::INSTANT); SIZES]),
+            waiting: Vec::new(),
         })
     }
 
@@ -106,7 +114,7 @@ impl Default for Interface {
             first_packet: Instant::MAX,
             packets: 0,
             used: Duration::ZERO,
-            waiting: None,
+            waiting: NONE,
         }
     }
 }
@@ -123,7 +131,7 @@ impl Interface {
         let bytes = u64::from(size) + u64::from(class.overhead);
         let pace = class.pace(bytes);
         if self.until > now {
-            return self.wait(class.limits, now, bytes, pace);
+            return self.wait(class, now, bytes, pace);
         }
         if self.until < now {
             self.remainder = 0;
@@ -147,24 +155,31 @@ impl Interface {
 
     /// The same for a packet that has to wait.
     #[inline(never)]
-    fn wait(&mut self, limits: Limits, now: Instant, bytes: u64, pace: Pace) -> Option<Instant> {
-        let waiting = self.waiting.get_or_insert_default();
+    fn wait(
+        &mut self,
+        class: &mut InterfaceClass,
+        now: Instant,
+        bytes: u64,
+        pace: Pace,
+    ) -> Option<Instant> {
+        if self.waiting == NONE {
+            self.waiting = class.waiting.len() as u32;
+            class.waiting.push(Waiting::default());
+        }
+        let Waiting { queue, drops } = class.waiting.get_mut(self.waiting as usize)?;
         // Also those of earlier busy periods.
-        waiting.queue.advance(now);
-        if waiting.queue.room(now, bytes, 1, limits) == 0 {
-            waiting.drops += 1;
+        queue.advance(now);
+        if queue.room(now, bytes, 1, class.limits) == 0 {
+            *drops += 1;
             return None;
         }
         let start = self.until;
         let pace = self.serve(pace);
-        let end = self.until;
-        if let Some(waiting) = &mut self.waiting {
-            if !waiting.queue.prolongs_last(bytes) {
-                waiting.queue.begin(bytes, start, end, pace);
-            }
-            waiting.queue.enter(now, bytes, 1);
+        if !queue.prolongs_last(bytes) {
+            queue.begin(bytes, start, self.until, pace);
         }
-        Some(end)
+        queue.enter(now, bytes, 1);
+        Some(self.until)
     }
 
     /// When the last accepted packet leaves, or left, the server.
@@ -180,7 +195,7 @@ impl Interface {
     }
 
     /// The interface from the beginning of the run to `now`.
-    pub fn summary(&mut self, now: Instant) -> InterfaceSummary {
+    pub fn summary(&self, class: &mut InterfaceClass, now: Instant) -> InterfaceSummary {
         let first = Some(self.first_packet).filter(|&at| at < Instant::MAX);
         let share = over_activity(first, now);
         let used = self.used - self.until.saturating_since(now);
@@ -190,7 +205,7 @@ impl Interface {
         };
         let mut drops = 0;
         let (mut queue_max_packets, mut queue_mean_packets) = (0, 0.0);
-        if let Some(waiting) = &mut self.waiting {
+        if let Some(waiting) = class.waiting.get_mut(self.waiting as usize) {
             drops = waiting.drops;
             waiting.queue.advance(now);
             queue_max_packets = waiting.queue.max_packets();

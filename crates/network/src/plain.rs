@@ -104,7 +104,8 @@ impl Plain {
         let end = until + self.transmission.time_for(Bytes::new(bytes), self.rate);
         line.send_plain(end, packet.clone());
         if !self.queue.prolongs_last(bytes) {
-            self.queue.begin(bytes, until, end, *self.transmission.last());
+            self.queue
+                .begin(bytes, until, end, *self.transmission.last());
         }
         let end = end + self.transmission.time_for(Bytes::new(bytes), self.rate);
         self.busy.prolong(end);

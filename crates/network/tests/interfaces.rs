@@ -82,7 +82,7 @@ proptest! {
                 interface.recall();
             }
             prop_assert!(link.counters().conserve(link.held()));
-            prop_assert_eq!(interface.summary(now), of_link(link.summary(now)));
+            prop_assert_eq!(interface.summary(&mut class, now), of_link(link.summary(now)));
         }
     }
 }

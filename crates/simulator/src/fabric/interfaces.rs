@@ -88,8 +88,8 @@ impl Interfaces {
 
     /// The result of an interface at the end of a run.
     pub(super) fn result(&mut self, number: u32, now: Instant) -> Option<LinkResult> {
-        let (link, _) = self.get(number)?;
-        let summary = link.interface.summary(now);
+        let (link, class) = self.get(number)?;
+        let summary = link.interface.summary(&mut class.shared, now);
         Some(LinkResult {
             name: String::new(),
             utilization: Some(summary.utilization),
