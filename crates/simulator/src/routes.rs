@@ -7,13 +7,7 @@
 //!
 //! A crossing of the cloud has a number like a link, but no link has so high a one.
 
-#[allow(
-    clippy::disallowed_types,
-    reason = "nothing goes through it in its order"
-)]
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
-
+use hashbrown::HashTable;
 use wireless::NodeId;
 
 /// The end of a route.
@@ -32,12 +26,8 @@ pub struct Hop(pub u32);
 pub struct Routes {
     /// The links of each route, and [`HOST`] behind them.
     hops: Vec<u32>,
-    /// The hash is the same in each run.
-    #[allow(
-        clippy::disallowed_types,
-        reason = "nothing goes through it in its order"
-    )]
-    known: HashMap<Box<[u32]>, Hop, BuildHasherDefault<DefaultHasher>>,
+    /// All of them, by the hash of their links. Nothing goes through it in its order.
+    known: HashTable<Hop>,
     /// The links of the route that [`Self::between`] looks for.
     looked_for: Vec<u32>,
     /// Where packets enter the cloud and leave it, for each crossing.
@@ -47,14 +37,17 @@ pub struct Routes {
 impl Routes {
     /// The route over `links`.
     pub fn over(&mut self, links: &[u32]) -> Hop {
-        if let Some(&route) = self.known.get(links) {
+        let hash = hash(links.iter().copied());
+        let is_it = |route: &Hop| links_from(&self.hops, *route).eq(links.iter().copied());
+        if let Some(&route) = self.known.find(hash, is_it) {
             return route;
         }
         let route = Hop(self.hops.len() as u32);
         self.hops.extend(links);
         self.hops.push(HOST);
         assert!(self.hops.len() <= MOST_HOPS, "too many routes");
-        self.known.insert(links.into(), route);
+        let hash_of = |route: &Hop| self::hash(links_from(&self.hops, *route));
+        self.known.insert_unique(hash, route, hash_of);
         route
     }
 
@@ -96,8 +89,7 @@ impl Routes {
 
     /// The links of a route from `hop` on.
     pub fn links(&self, hop: Hop) -> impl Iterator<Item = u32> {
-        let rest = self.hops[hop.0 as usize..].iter().copied();
-        rest.take_while(|&link| link != HOST)
+        links_from(&self.hops, hop)
     }
 
     /// The links of a route up to the one at `hop`, backwards.
@@ -116,6 +108,21 @@ impl Routes {
     pub fn is_last(&self, hop: Hop) -> bool {
         self.hops[hop.0 as usize + 1] == HOST
     }
+}
+
+/// The links in the table from `hop` to the end of its route.
+fn links_from(hops: &[u32], hop: Hop) -> impl Iterator<Item = u32> {
+    let rest = hops[hop.0 as usize..].iter().copied();
+    rest.take_while(|&link| link != HOST)
+}
+
+/// A hash that is the same in each run: a product for each link (Knuth 1998, section 6.4).
+fn hash(links: impl Iterator<Item = u32>) -> u64 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    links.fold(0, |hash: u64, link| {
+        let product = (hash ^ u64::from(link)).wrapping_mul(GOLDEN);
+        product ^ product >> 32
+    })
 }
 
 #[cfg(test)]

@@ -35,8 +35,7 @@ impl<'a> World<'a> {
     pub fn new(scenario: &'a Scenario, legs: &'a Legs, run: u32, options: &RunOptions) -> Self {
         let seed = scenario.seed.wrapping_add(u64::from(run));
         let traces_links = options.traces && !options.flows_only;
-        let is_plain =
-            options.traces || options.packets || options.event_loop == EventLoop::Plain;
+        let is_plain = options.traces || options.packets || options.event_loop == EventLoop::Plain;
         let mut world = Self {
             scenario,
             run,
