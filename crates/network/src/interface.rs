@@ -97,12 +97,12 @@ impl InterfaceClass {
 
     /// The pace of packets of `bytes`, overhead included.
     #[inline(always)]
-    fn pace(&mut self, bytes: u64) -> Pace {
+    fn pace(&mut self, bytes: u64) -> &Pace {
         let place = &mut self.paces[bytes as usize % SIZES];
         if place.0 != bytes {
             *place = (bytes, Pace::of(Bytes::new(bytes), self.rate));
         }
-        place.1
+        &place.1
     }
 }
 
@@ -129,28 +129,24 @@ impl Interface {
             self.first_packet = now;
         }
         let bytes = u64::from(size) + u64::from(class.overhead);
-        let pace = class.pace(bytes);
         if self.until > now {
-            return self.wait(class, now, bytes, pace);
+            return self.wait(class, now, bytes);
         }
         if self.until < now {
             self.remainder = 0;
         }
         self.until = now;
-        self.serve(pace);
+        self.serve(class.pace(bytes));
         Some(self.until)
     }
 
-    /// A packet is accepted, which is served when the last one has left. Returns the pace behind it.
+    /// A packet is accepted, which is served when the last one has left.
     #[inline(always)]
-    fn serve(&mut self, pace: Pace) -> Pace {
-        let mut pace = pace.after(self.remainder);
-        let time = pace.step();
-        self.remainder = pace.remainder();
+    fn serve(&mut self, pace: &Pace) {
+        let time = pace.step_from(&mut self.remainder);
         self.until += time;
         self.used += time;
         self.packets += 1;
-        pace
     }
 
     /// The same for a packet that has to wait.
@@ -160,8 +156,8 @@ impl Interface {
         class: &mut InterfaceClass,
         now: Instant,
         bytes: u64,
-        pace: Pace,
     ) -> Option<Instant> {
+        let pace = *class.pace(bytes);
         if self.waiting == NONE {
             self.waiting = class.waiting.len() as u32;
             class.waiting.push(Waiting::default());
@@ -174,9 +170,10 @@ impl Interface {
             return None;
         }
         let start = self.until;
-        let pace = self.serve(pace);
+        self.serve(&pace);
         if !queue.prolongs_last(bytes) {
-            queue.begin(bytes, start, self.until, pace);
+            let behind = pace.after(self.remainder);
+            queue.begin(bytes, start, self.until, behind);
         }
         queue.enter(now, bytes, 1);
         Some(self.until)

@@ -42,8 +42,8 @@ struct Slot<'a> {
     state: FlowState<'a>,
 }
 
-/// No open flow has this number.
-const CLOSED: u32 = u32::MAX;
+/// No open flow has this number, and no slot but that for orphans has its place.
+const CLOSED: u32 = 0;
 
 impl<'a> Flows<'a> {
     /// Space for the measured flows. With background traffic, `orphans` receives the packets that
@@ -75,8 +75,10 @@ impl<'a> Flows<'a> {
 
     #[inline(never)]
     fn background(&mut self, flow: u32) -> &mut FlowState<'a> {
-        let place = if self.is_open(flow) { place(flow) } else { 0 };
-        &mut self.background[place].state
+        let place = place(flow);
+        let slot = self.background.get(place);
+        let is_open = slot.is_some_and(|slot| slot.number == flow);
+        &mut self.background[if is_open { place } else { 0 }].state
     }
 
     /// The measured flow of that number, or the flow in the slot of a background flow, open or not.

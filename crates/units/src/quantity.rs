@@ -169,26 +169,28 @@ impl Pace {
         }
     }
 
-    /// The same pace with a `remainder` of [`Self::remainder`] carried.
+    /// The same pace with `remainder` carried.
     #[inline(always)]
     #[must_use]
     pub const fn after(self, remainder: u64) -> Self {
         Self { remainder, ..self }
     }
 
-    /// What is carried from the last packet: a part of a nanosecond, less than the rate.
-    #[inline(always)]
-    #[must_use]
-    pub const fn remainder(&self) -> u64 {
-        self.remainder
-    }
-
     /// The transmission time of the next packet, including the carried remainder.
     #[inline(always)]
     pub const fn step(&mut self) -> Duration {
-        let sum = self.remainder + self.rest;
+        let mut remainder = self.remainder;
+        let time = self.step_from(&mut remainder);
+        self.remainder = remainder;
+        time
+    }
+
+    /// [`Self::step`] where the remainder is kept elsewhere.
+    #[inline(always)]
+    pub const fn step_from(&self, remainder: &mut u64) -> Duration {
+        let sum = *remainder + self.rest;
         let carry = sum >= self.rate;
-        self.remainder = if carry { sum - self.rate } else { sum };
+        *remainder = if carry { sum - self.rate } else { sum };
         Duration::from_nanos(self.quotient + carry as u64)
     }
 
