@@ -18,8 +18,6 @@ use crate::meter::over_activity;
 use crate::plain::Plain;
 use crate::runs::{Limits, Runs};
 
-/// At this rate the shortest packet, a header of IPv4, takes a nanosecond.
-const FASTEST: Rate = Rate::from_bits_per_sec(160_000_000_000);
 /// With more on top of a packet, the product of its bits and a second might not fit.
 const MOST_OVERHEAD: u32 = 1 << 20;
 /// So many sizes of packets have a place for their pace.
@@ -84,10 +82,10 @@ impl InterfaceClass {
     /// even the shortest packet takes a nanosecond, so that two packets are never due at one instant.
     #[must_use]
     pub fn new(config: &LinkConfig) -> Option<Self> {
-        let rate = Plain::new(config)?.rate();
-        let fits = rate <= FASTEST && config.overhead <= MOST_OVERHEAD;
+        let plain = Plain::new(config)?;
+        let fits = plain.keeps_packets_apart() && config.overhead <= MOST_OVERHEAD;
         fits.then(|| Self {
-            rate,
+            rate: plain.rate(),
             overhead: config.overhead,
             limits: Limits::new(config.queue.limit),
             paces: Box::new([(u64::MAX, Pace::INSTANT); SIZES]),
@@ -151,12 +149,7 @@ impl Interface {
 
     /// The same for a packet that has to wait.
     #[inline(never)]
-    fn wait(
-        &mut self,
-        class: &mut InterfaceClass,
-        now: Instant,
-        bytes: u64,
-    ) -> Option<Instant> {
+    fn wait(&mut self, class: &mut InterfaceClass, now: Instant, bytes: u64) -> Option<Instant> {
         let pace = *class.pace(bytes);
         if self.waiting == NONE {
             self.waiting = class.waiting.len() as u32;

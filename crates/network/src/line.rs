@@ -187,6 +187,10 @@ impl<T> Line<T> {
         slot.map_or(Instant::MAX, |(due, _)| *due)
     }
 
+    pub(crate) const fn delay(&self) -> Duration {
+        self.delay
+    }
+
     /// The same as [`Self::send`] without jitter.
     #[inline(always)]
     pub(crate) fn send_plain(&mut self, leaves: Instant, packet: Packet<T>) {

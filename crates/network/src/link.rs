@@ -64,6 +64,8 @@ const SHORTEST_TRAIN: u32 = 3;
 pub struct Link<T> {
     counters: Counters,
     overhead: u32,
+    /// See [`Self::recall`].
+    recalled: u32,
     stage: Stage<T>,
     line: Line<T>,
     loss: Loss,
@@ -104,6 +106,7 @@ impl<T: Payload> Link<T> {
             counters: Counters::default(),
             first_packet: Instant::ZERO,
             is_tied: false,
+            recalled: 0,
             name: config.name.as_str().into(),
         })
     }
@@ -184,6 +187,7 @@ impl<T: Payload> Link<T> {
             counters: Counters::default(),
             first_packet: Instant::ZERO,
             is_tied,
+            recalled: 0,
             name: config.name.as_str().into(),
         }
     }
@@ -223,6 +227,52 @@ impl<T: Payload> Link<T> {
             return Admission::Accepted;
         }
         self.refuse(DropReason::Overflow)
+    }
+
+    /// Whether [`Self::send`] serves it: a drop-tail queue before a constant rate at which even the
+    /// shortest packet takes a nanosecond, so that two packets are never due at one instant.
+    #[must_use]
+    pub fn can_send(&self) -> bool {
+        match &self.stage {
+            Stage::Plain(plain) => plain.keeps_packets_apart(),
+            _ => false,
+        }
+    }
+
+    /// Offers a packet of `size` bytes that the caller keeps. Returns when its last bit leaves the
+    /// server, which is [`Self::delay`] before it is due; `None` if the link dropped it, or if
+    /// [`Self::can_send`] is false. The packet counts as delivered at once: see [`Self::recall`].
+    #[inline(always)]
+    pub fn send(&mut self, now: Instant, size: u32) -> Option<Instant> {
+        let Stage::Plain(plain) = &mut self.stage else {
+            return None;
+        };
+        if self.counters.packets_in == 0 {
+            self.first_packet = now;
+        }
+        self.counters.packets_in += 1;
+        let bytes = u64::from(size) + u64::from(self.overhead);
+        let Some(end) = plain.admit(now, bytes) else {
+            self.counters.drops_overflow += 1;
+            return None;
+        };
+        self.counters.packets_out += 1;
+        self.counters.bytes_out += Bytes::new(u64::from(size));
+        Some(end)
+    }
+
+    /// The propagation delay behind the server.
+    #[must_use]
+    pub const fn delay(&self) -> Duration {
+        self.line.delay()
+    }
+
+    /// A packet of `size` bytes that [`Self::send`] has taken is still on its way at the end of the
+    /// run: it is held, and not delivered.
+    pub fn recall(&mut self, size: u32) {
+        self.recalled += 1;
+        self.counters.packets_out -= 1;
+        self.counters.bytes_out -= Bytes::new(u64::from(size));
     }
 
     /// Offers `count` packets at once: `packet`, and behind it those that are alike but for their
@@ -464,7 +514,7 @@ impl<T: Payload> Link<T> {
             Stage::AtDequeue(stage) => stage.held(),
             _ => 0,
         };
-        self.line.len() + waiting
+        self.line.len() + waiting + u64::from(self.recalled)
     }
 
     /// Sets how a link whose model suppresses redundant ACKs reads them; other links ignore it.

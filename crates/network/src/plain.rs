@@ -19,6 +19,9 @@ use crate::{Discipline, LinkConfig, LossConfig, Packet, Payload, Service};
 const LONGEST_DELAY: Duration = Duration::from_nanos(1 << 62);
 const FASTEST: Rate = Rate::from_bits_per_sec(1 << 62);
 
+/// At this rate the shortest packet, a header of IPv4, takes a nanosecond.
+const FASTEST_APART: Rate = Rate::from_bits_per_sec(160_000_000_000);
+
 #[derive(Debug)]
 pub(crate) struct Plain {
     pub(crate) busy: Busy,
@@ -56,24 +59,39 @@ impl Plain {
         self.rate
     }
 
+    /// Whether even the shortest packet takes a nanosecond.
+    pub(crate) fn keeps_packets_apart(&self) -> bool {
+        self.rate <= FASTEST_APART
+    }
+
     /// Takes a packet; false if the queue has no room for it.
     #[inline(always)]
     pub(crate) fn push<T>(&mut self, now: Instant, packet: Packet<T>, line: &mut Line<T>) -> bool {
         let bytes = u64::from(packet.size) + u64::from(self.overhead);
+        let Some(end) = self.admit(now, bytes) else {
+            return false;
+        };
+        line.send_plain(end, packet);
+        true
+    }
+
+    /// Takes a packet of `bytes`, overhead included. Returns when it leaves the server, or `None` if
+    /// the queue has no room for it.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, now: Instant, bytes: u64) -> Option<Instant> {
         let until = self.busy.time().until;
         if until > now {
             if self.queue.room(now, bytes, 1, self.limits) == 0 {
-                return false;
+                return None;
             }
             let end = until + self.transmission.time_for(Bytes::new(bytes), self.rate);
-            line.send_plain(end, packet);
             self.busy.prolong(end);
             if !self.queue.prolongs_last(bytes) {
                 let pace = *self.transmission.last();
                 self.queue.begin(bytes, until, end, pace);
             }
             self.queue.enter(now, bytes, 1);
-            return true;
+            return Some(end);
         }
         self.queue.advance(now);
         let after_gap = now > until;
@@ -82,8 +100,7 @@ impl Plain {
         }
         let end = now + self.transmission.time_for(Bytes::new(bytes), self.rate);
         self.busy.extend(now, end, after_gap);
-        line.send_plain(end, packet);
-        true
+        Some(end)
     }
 
     /// Takes two packets like `packet`, if both have to wait and the queue has room for both: two calls

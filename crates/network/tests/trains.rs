@@ -314,4 +314,42 @@ proptest! {
         config.overhead = 14;
         compare(&config, &steps)?;
     }
+
+    /// The caller keeps the packets: the same drops, and the same due times, each later than the one
+    /// before.
+    #[test]
+    fn a_link_serves_packets_that_its_caller_keeps_as_its_own(
+        rate in prop_oneof![1_000_000_u64..1_000_000_000, 1_000_000_000_u64..200_000_000_000],
+        limit in 0_u64..20,
+        delay in 0_u64..5_000_000,
+        packets in prop::collection::vec((prop_oneof![Just(0_u64), 0_u64..200_000], 20_u32..3000), 1..100),
+    ) {
+        let mut config = bare(common::fixed(rate));
+        config.queue.limit = QueueLimit::Packets(limit);
+        config.delay = Duration::from_nanos(delay);
+        let [mut own, mut lent] = [build(&config), build(&config)];
+        prop_assert_eq!(lent.can_send(), rate <= 160_000_000_000);
+        prop_assume!(lent.can_send());
+        let (mut now, mut dues) = (Instant::ZERO, Vec::new());
+        for (number, (pause, size)) in (0..).zip(packets) {
+            now += Duration::from_nanos(pause);
+            let accepted = own.push(now, data(size, number)) == Admission::Accepted;
+            let leaves = lent.send(now, size);
+            prop_assert_eq!(leaves.is_some(), accepted);
+            dues.extend(leaves.map(|at| (at + lent.delay(), size)));
+        }
+        prop_assert!(dues.is_sorted_by(|(one, _), (next, _)| one < next));
+        let arrived = dues.partition_point(|(due, _)| *due <= now);
+        for (due, size) in dues.drain(..arrived) {
+            let popped = own.pop(now).map(|(at, packet)| (at, packet.size));
+            prop_assert_eq!(popped, Some((due, size)));
+        }
+        for (_, size) in dues {
+            lent.recall(size);
+        }
+        prop_assert!(lent.counters().conserve(lent.held()));
+        let numbers = |link: &Link<u64>| Words { next: None, first_due: Instant::ZERO, ..words(link, now) };
+        prop_assert_eq!(numbers(&lent), numbers(&own));
+        prop_assert_eq!(lent.summary(now), own.summary(now));
+    }
 }

@@ -175,10 +175,11 @@ impl Agendas {
         self.ranks > 0
     }
 
-    /// Gives a part that is not a flow its place on `side`, behind all others. Returns its entry.
-    pub fn place(&mut self, side: Side, part: Part) -> Component {
+    /// Gives a part that is not a flow its place on `side`, behind all others. Returns its entry
+    /// and its rank.
+    pub fn place(&mut self, side: Side, part: Part) -> (Component, u32) {
         let rank = self.take_rank();
-        self.sides[usize::from(side)].add(part, rank)
+        (self.sides[usize::from(side)].add(part, rank), rank)
     }
 
     /// The rank of a part without an entry, behind all others.

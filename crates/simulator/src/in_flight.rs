@@ -1,12 +1,13 @@
-//! Shortcut: packets on their way over links that are mostly idle, in the order in which they arrive.
+//! Shortcut: packets on their way where hosts have links of their own, in the order in which they
+//! arrive.
 //!
-//! Where each host has a link of its own, hardly any packet finds another one on it. Such a link has
-//! no entry in a calendar, which would come and go with each packet, and keeps no packets: those of
-//! all such links lie here.
+//! Hardly any packet finds another one on the link of its host. Such a link has no entry in a
+//! calendar, which would come and go with each packet, and keeps no packets: those of all such links
+//! lie here. Between hosts the packets of the path lie here, too: most come one by one.
 //!
 //! It is exact for a link that knows on arrival when a packet is due, and whose packets are never due
-//! at one instant ([`network::Interface`]): a packet stands where its link's entry in the calendar
-//! would stand, at the same time with the same rank.
+//! at one instant ([`network::Interface`], [`network::Link::send`]): a packet stands where its link's
+//! entry in the calendar would stand, at the same time with the same rank.
 //!
 //! Time is cut into buckets of equal width (Brown 1988, "Calendar queues"). The packets of the first
 //! bucket that has any are sorted; those of the others wait in lists without an order, until theirs

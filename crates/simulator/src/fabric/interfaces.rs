@@ -161,10 +161,18 @@ impl Fabric<'_> {
         Some(link.interface.busy_until())
     }
 
-    /// A packet that an interface has accepted is still on its way at the end of the run.
-    pub fn recall(&mut self, number: u32) {
+    /// A packet of `size` bytes that a link has accepted and does not keep is still on its way at the
+    /// end of the run.
+    pub fn recall(&mut self, number: u32, size: u32) {
         if let Some((link, _)) = self.interfaces.get(number) {
             link.interface.recall();
+        } else {
+            self.link(number).link.recall(size);
         }
+    }
+
+    /// Whether links of hosts may be interfaces.
+    pub fn has_interfaces(&self) -> bool {
+        !self.interfaces.classes.is_empty()
     }
 }

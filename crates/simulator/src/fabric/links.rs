@@ -3,7 +3,7 @@
 use engine::Component;
 use measure::{LinkResult, LinkTrace, QueueSampler};
 use network::router::Router;
-use network::{Admission, Link, Mark, Packet};
+use network::{Admission, Link, Mark, Packet, Payload};
 use units::{Duration, Instant};
 
 use crate::agenda::{Agendas, LEFT, Side};
@@ -16,8 +16,12 @@ const NANO: Duration = Duration::from_nanos(1);
 pub struct LinkState {
     /// The router in front of it, if it has explicit support.
     pub router: Option<Box<Router>>,
+    number: u32,
+    rank: u32,
     /// The side on which packets leave it.
     side: Side,
+    /// Whether its packets lie in the agenda ([`crate::in_flight`]).
+    keeps_none: bool,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
@@ -25,6 +29,8 @@ pub struct LinkState {
     pub from_right: bool,
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
+    /// The propagation delay, if its packets lie in the agenda.
+    delay: Duration,
     pub link: Link<Carried>,
     /// Its calendar entry on its side.
     pub component: Component,
@@ -47,7 +53,7 @@ struct Measured {
 
 impl LinkState {
     /// The state of `link`, with the router in front of it.
-    pub fn new(link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
+    pub fn new(number: u32, link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
         let trace = (traced && link.has_rate()).then(|| {
             Box::new(LinkTrace {
                 link: link.name().to_owned(),
@@ -61,6 +67,10 @@ impl LinkState {
             to_right: false,
             from_right: false,
             side: LEFT,
+            number,
+            rank: 0,
+            keeps_none: false,
+            delay: Duration::ZERO,
             component: Component::default(),
             scheduled: None,
             is_ahead: false,
@@ -114,8 +124,43 @@ impl LinkState {
     }
 
     /// Gives it its calendar entry.
-    pub fn place(&mut self, side: Side, component: Component) {
-        (self.side, self.component) = (side, component);
+    pub fn place(&mut self, side: Side, component: Component, rank: u32) {
+        (self.side, self.component, self.rank) = (side, component, rank);
+    }
+
+    /// The packets on it lie in the agenda from now on, if that is exact.
+    pub fn keep_no_packets(&mut self) {
+        let is_read = self.trace.is_some() || self.router.is_some();
+        self.keeps_none = !is_read && self.link.can_send();
+        self.delay = self.link.delay();
+    }
+
+    /// [`Self::push`] of a packet that lies in the agenda.
+    #[inline]
+    fn send(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
+        self.watch(now);
+        let Some(leaves) = self.link.send(now, packet.size) else {
+            return false;
+        };
+        let packets = &mut agendas[self.side].packets;
+        packets.add(leaves + self.delay, self.number, self.rank, packet);
+        true
+    }
+
+    /// [`Self::push_train`] of packets that lie in the agenda.
+    #[inline(never)]
+    fn send_each(
+        &mut self,
+        now: Instant,
+        packet: Packet<Carried>,
+        count: u32,
+        agendas: &mut Agendas,
+    ) -> u32 {
+        let accepted = (0..count).filter(|&k| {
+            let payload = packet.payload.following(k);
+            self.send(now, &Packet { payload, ..packet }, agendas)
+        });
+        accepted.count() as u32
     }
 
     /// The next packet that is due at `now`, with its due time.
@@ -143,6 +188,9 @@ impl LinkState {
     /// Offers a packet; true if it was accepted.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
+        if self.keeps_none {
+            return self.send(now, packet, agendas);
+        }
         self.watch(now);
         let accepted = self.link.push(now, *packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
@@ -167,6 +215,9 @@ impl LinkState {
         count: u32,
         agendas: &mut Agendas,
     ) -> u32 {
+        if self.keeps_none {
+            return self.send_each(now, packet, count, agendas);
+        }
         self.watch(now);
         let accepted = self.link.push_train(now, packet, count);
         self.reschedule_after_push(agendas);

@@ -219,7 +219,7 @@ impl<'a> Fabric<'a> {
         link.filter_acks(Carried::plain_ack);
         let number = self.links.len() as u32;
         let traced = role == Role::Own && self.traced;
-        let mut state = LinkState::new(link, router, traced);
+        let mut state = LinkState::new(number, link, router, traced);
         state.is_hop = role != Role::Aside;
         self.links.push(state);
         self.added.push(number);

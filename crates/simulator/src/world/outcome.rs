@@ -102,8 +102,8 @@ impl World<'_> {
             traffic,
             network: self.fabric.finish_cloud(self.now),
         };
-        for OnLink { link, .. } in self.agendas.take_packets() {
-            self.fabric.recall(link);
+        for OnLink { link, packet, .. } in self.agendas.take_packets() {
+            self.fabric.recall(link, packet.size);
         }
         let (links, link_traces) = self.fabric.finish(self.now);
         result.links = links;

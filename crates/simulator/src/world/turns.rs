@@ -106,6 +106,7 @@ impl World<'_> {
 
     /// Gives each new part its place in the agenda of its side.
     pub(super) fn place_parts(&mut self) {
+        let has_hosts = self.fabric.has_interfaces();
         for part in self.agendas.take_unplaced() {
             let side = self.side_of(part);
             if let Part::Link(link) = part
@@ -115,13 +116,16 @@ impl World<'_> {
                 self.fabric.place_interface(link, side, rank);
                 continue;
             }
-            let component = self.agendas.place(side, part);
+            let (component, rank) = self.agendas.place(side, part);
             let next = match part {
                 Part::Arrivals => self.starts.next_flow(),
                 Part::Link(link) => {
                     let in_turns = self.turns.lookahead.is_some();
                     let state = self.fabric.link(link);
-                    state.place(side, component);
+                    state.place(side, component, rank);
+                    if has_hosts {
+                        state.keep_no_packets();
+                    }
                     state.is_ahead = in_turns && state.from_right;
                     None
                 }
