@@ -37,6 +37,7 @@ pub use aqm::{
 };
 pub use busy::{Busy, BusyTime, Period};
 pub use config::*;
+pub use line::Wagons;
 pub use link::Link;
 pub use meter::{Mark, Sample, Summary};
 pub use packet::*;

@@ -1,0 +1,133 @@
+//! Shortcut: packets that leave a link for one end of a flow, one after the other.
+//!
+//! The segments of a train go to one receiver. The flow, its receiver and the link of its ACKs are looked
+//! up once for all of them, and two segments that cause an ACK are taken together.
+//!
+//! It is exact because each packet does what [`World::arrive`] does with it, at its own time, and the
+//! next one follows only if nothing has been scheduled on its side in between. Of two segments taken
+//! together, the first starts a timer that the second stops.
+//!
+//! With many flows, it does not apply: the memory of the next packet's flow is requested before each
+//! packet ([`super::ahead`]).
+
+use network::{Ecn, Packet, Payload, Wagons};
+use units::Instant;
+
+use super::World;
+use crate::carried::{Carried, HANDSHAKE_ACK_SIZE};
+use crate::fabric::FORWARD;
+
+impl World<'_> {
+    /// Passes the train in front of a link to its receiver: those of its segments that are due before
+    /// `before`, at least one. It is for plain segments of a flow whose ACKs enter a pure delay line;
+    /// otherwise it does nothing and returns false.
+    #[inline(always)]
+    pub(super) fn train_arrives(&mut self, index: u32, before: Instant) -> bool {
+        let link = &self.fabric.links()[index as usize].link;
+        link.has_train() && link.first_due() < before && self.plain_train_arrives(index, before)
+    }
+
+    /// The same where a train is due. Behind its last segment, single segments of the same flow, and other
+    /// trains, are taken as well.
+    #[inline(never)]
+    fn plain_train_arrives(&mut self, index: u32, before: Instant) -> bool {
+        let Some((mut wagons, front)) = self.fabric.links()[index as usize].link.entry() else {
+            return false;
+        };
+        let (flow, size, mut first) = (front.flow, front.size, front.payload);
+        if !first.is_plain_data()
+            || front.ecn == Ecn::Ce
+            || !self.fabric.routes().is_last(first.hop())
+            || self.must_settle(flow)
+            || self.fabric.has_radios()
+        {
+            return false;
+        }
+        let state = self.flows.get_mut(flow);
+        let route = state.place().acks;
+        let back = self.fabric.routes().link(route);
+        if back == FORWARD || state.concerns_others() || state.asks_routers() {
+            return false;
+        }
+        let Some([link, back]) = self.fabric.two_links(index, back) else {
+            return false;
+        };
+        if !back.only_delays(before) || state.endpoints().is_none() {
+            return false;
+        }
+        let agendas = &mut self.agendas;
+        let packet = |ack, now| Packet {
+            size: HANDSHAKE_ACK_SIZE,
+            flow,
+            ecn: Ecn::NotEct,
+            payload: Carried::plain(ack, now, route),
+        };
+        let (mut now, mut has_other_ack) = (self.now, false);
+        // Whether an entry of a calendar has moved.
+        let mut is_over = false;
+        while let Some(endpoints) = state.endpoints_mut() {
+            let segment = first.following(wagons.number());
+            let is_full = endpoints.begin_segment(wagons.due(), &segment);
+            let mut has_pairs = false;
+            if is_full && let Some(pairs) = endpoints.expect_pairs(&segment) {
+                while !is_over && wagons.due() < before {
+                    let mut second = wagons;
+                    second.pass();
+                    let at = (wagons.due(), second.due());
+                    if at.1 >= before {
+                        break;
+                    }
+                    let Some(ack) = endpoints.handle_plain_pair(&pairs, at, &first) else {
+                        break;
+                    };
+                    has_pairs = true;
+                    now = at.1;
+                    wagons = second;
+                    wagons.pass();
+                    // The receiver has no timer now.
+                    is_over = back.delay(now, packet(ack, now), agendas);
+                }
+            }
+            if !has_pairs {
+                now = wagons.due();
+                wagons.pass();
+                endpoints.take_segment(now, &segment, is_full);
+                if !endpoints.has_ack() {
+                    is_over = state.keep_receiver(agendas);
+                } else if let Some(ack) = endpoints.receiver().poll_plain_ack(now) {
+                    is_over = back.delay(now, packet(ack, now), agendas);
+                } else {
+                    has_other_ack = true;
+                }
+            }
+            if has_other_ack || is_over {
+                break;
+            }
+            if wagons.due() >= before {
+                // The next entry may be like this one.
+                link.link.pass(&wagons, size);
+                let Some((next, front)) = link.link.entry() else {
+                    wagons = Wagons::NONE;
+                    break;
+                };
+                wagons = next;
+                if wagons.due() >= before
+                    || front.flow != flow
+                    || front.size != size
+                    || front.ecn == Ecn::Ce
+                    || !front.payload.is_plain_data()
+                    || front.payload.hop() != first.hop()
+                {
+                    break;
+                }
+                first = front.payload;
+            }
+        }
+        link.link.pass(&wagons, size);
+        self.now = now;
+        if has_other_ack {
+            self.acknowledge(flow);
+        }
+        true
+    }
+}
