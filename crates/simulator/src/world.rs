@@ -189,7 +189,7 @@ impl<'a> World<'a> {
                 before = before.max(other.min(bound));
             }
             loop {
-                if !self.packets_leave(index, before, has_many_flows) {
+                if !self.packets_leave(index, side, before, has_many_flows) {
                     self.fabric.link(index).reschedule(&mut self.agendas);
                     return;
                 }
@@ -204,7 +204,7 @@ impl<'a> World<'a> {
     /// Handles packets that leave a link before `before`: the next one, or several that go to one end of
     /// a flow. Returns false if there is none.
     #[inline(always)]
-    fn packets_leave(&mut self, index: u32, before: Instant, has_many: bool) -> bool {
+    fn packets_leave(&mut self, index: u32, side: Side, before: Instant, has_many: bool) -> bool {
         if !has_many && self.train_arrives(index, before) {
             return true;
         }
@@ -220,6 +220,11 @@ impl<'a> World<'a> {
             self.pass_on(&mut packet);
         } else if !payload.is_ack() {
             self.data_arrives(flow, payload, packet.ecn);
+        } else if let Some(ack) = payload.as_plain()
+            && !has_many
+            && !self.needs_wakeups
+        {
+            self.acks_arrive(index, side, before, flow, &ack);
         } else {
             self.ack_arrives(flow, *payload);
         }

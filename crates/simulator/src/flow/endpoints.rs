@@ -294,6 +294,23 @@ impl Endpoints {
         } else {
             self.sender.handle_ack(now, ack);
         }
+        self.measure_ack(now);
+    }
+
+    /// The same for an ACK without SACK blocks and flags, if it is an ordinary one. Otherwise it does
+    /// nothing and returns false.
+    #[inline(always)]
+    pub fn handle_ordinary_ack(&mut self, now: Instant, ack: &PlainAck) -> bool {
+        let is_ordinary = self.sender.handle_ordinary_ack(now, ack);
+        if is_ordinary {
+            self.measure_ack(now);
+        }
+        is_ordinary
+    }
+
+    /// Records the samples of an ACK that the sender has processed.
+    #[inline(always)]
+    fn measure_ack(&mut self, now: Instant) {
         if !self.past_slow_start {
             self.established.get_or_insert(now);
             if !self.is_measured {

@@ -1,7 +1,8 @@
 //! Shortcut: packets that leave a link for one end of a flow, one after the other.
 //!
 //! The segments of a train go to one receiver. The flow, its receiver and the link of its ACKs are looked
-//! up once for all of them, and two segments that cause an ACK are taken together.
+//! up once for all of them, and two segments that cause an ACK are taken together. Plain ACKs of one flow
+//! go to one sender, which decides with each of them what leaves.
 //!
 //! It is exact because each packet does what [`World::arrive`] does with it, at its own time, and the
 //! next one follows only if nothing has been scheduled on its side in between. Of two segments taken
@@ -11,9 +12,12 @@
 //! packet ([`super::ahead`]).
 
 use network::{Ecn, Packet, Payload, Wagons};
+use tcp::PlainAck;
+use tcp::segment::AckSegment;
 use units::Instant;
 
 use super::World;
+use crate::agenda::Side;
 use crate::carried::{Carried, HANDSHAKE_ACK_SIZE};
 use crate::fabric::FORWARD;
 
@@ -130,4 +134,93 @@ impl World<'_> {
         }
         true
     }
+
+    /// Passes a plain ACK that has left a link to its sender, and then other plain ACKs of that flow that
+    /// leave the link before `before`.
+    #[inline(never)]
+    pub(super) fn acks_arrive(
+        &mut self,
+        index: u32,
+        side: Side,
+        before: Instant,
+        flow: u32,
+        first: &PlainAck,
+    ) {
+        let changes = self.agendas[side].changes();
+        let mut first = Some(*first);
+        loop {
+            let state = self.flows.get_mut(flow);
+            let link = &mut self.fabric.link(index).link;
+            let mut now = self.now;
+            let next = loop {
+                let mut ack = first.take();
+                if ack.is_none() {
+                    let due = link.first_due();
+                    let front = link.front().filter(|it| due < before && it.flow == flow);
+                    ack = front.and_then(|it| it.payload.as_plain());
+                    if ack.is_some() {
+                        now = due;
+                        link.drop_front();
+                    }
+                }
+                let (Some(ack), Some(endpoints)) = (ack, state.endpoints_mut()) else {
+                    break Next::Other;
+                };
+                if !endpoints.handle_ordinary_ack(now, &ack) {
+                    break Next::Special(ack);
+                }
+                let is_complete = endpoints.sender().is_complete();
+                let looks = endpoints.startup_is_due(now);
+                if is_complete || looks {
+                    break Next::Look { looks, is_complete };
+                }
+                if endpoints.sender().begins_burst_after_ack(now) {
+                    break Next::Send;
+                }
+                if state.keep_sender(&mut self.agendas) {
+                    break Next::Other;
+                }
+            };
+            self.now = now;
+            match next {
+                Next::Send => self.transmit(flow),
+                Next::Other => return,
+                Next::Special(ack) => {
+                    let ack = AckSegment {
+                        ack: ack.ack,
+                        window: ack.window,
+                        ts_val: ack.ts_val,
+                        ts_ecr: ack.ts_ecr,
+                        ..AckSegment::default()
+                    };
+                    return self.take_ack(flow, &ack, false);
+                }
+                Next::Look { looks, is_complete } => {
+                    if looks {
+                        self.check_startup(flow);
+                    }
+                    return if is_complete {
+                        self.complete(flow)
+                    } else {
+                        self.transmit(flow)
+                    };
+                }
+            }
+            if self.agendas[side].changes() != changes {
+                return;
+            }
+        }
+    }
+}
+
+/// What follows ACKs that have arrived.
+enum Next {
+    /// Nothing, or another packet.
+    Other,
+    /// Segments that may leave.
+    Send,
+    /// What the last one, an ordinary one, has to do with the start-up or the end of the flow.
+    Look { looks: bool, is_complete: bool },
+    /// The last one, which is no ordinary one.
+    Special(PlainAck),
 }
