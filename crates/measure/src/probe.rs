@@ -81,7 +81,7 @@ impl FlowProbe {
     }
 
     /// Records a data packet that arrived at the receiver after `latency`.
-    #[inline]
+    #[inline(always)]
     pub fn on_arrival(&mut self, now: Instant, latency: Duration) {
         let (least, most) = self.calm;
         let is_known =
@@ -124,7 +124,7 @@ impl FlowProbe {
     ///
     /// SACKed bytes count because the cumulative ACK stalls during loss recovery, although the link
     /// is busy.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(
         &mut self,
         now: Instant,

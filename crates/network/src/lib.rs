@@ -40,6 +40,7 @@ pub use aqm::{
 pub use busy::{Busy, BusyTime, Period};
 pub use config::*;
 pub use interface::{Interface, InterfaceClass, InterfaceSummary};
+pub use line::TrainPackets;
 pub use link::Link;
 pub use meter::{Mark, Sample, Summary};
 pub use packet::*;

@@ -68,6 +68,51 @@ impl Train {
     };
 }
 
+/// The packets of an entry, a train or a single packet, that are still on the line.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainPackets {
+    due: Instant,
+    number: u32,
+    followers: u32,
+    /// From the first of them to the next.
+    pace: Pace,
+}
+
+impl TrainPackets {
+    /// Those of no entry, and a single packet but for its time.
+    pub const NONE: Self = Self {
+        due: Instant::MAX,
+        number: 0,
+        followers: 0,
+        pace: Pace::INSTANT,
+    };
+
+    /// When the first of them is due; [`Instant::MAX`] without one.
+    #[inline(always)]
+    #[must_use]
+    pub const fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Its place behind the packet that the entry came with: the `k` of [`Payload::following`].
+    #[inline(always)]
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The first of them leaves.
+    #[inline(always)]
+    pub fn pass(&mut self) {
+        self.due = if self.number < self.followers {
+            self.due + self.pace.step()
+        } else {
+            Instant::MAX
+        };
+        self.number += 1;
+    }
+}
+
 /// Slots of a ring with the first packet.
 const FEWEST_SLOTS: usize = 4;
 
@@ -324,15 +369,14 @@ impl<T: Payload> Line<T> {
     pub(crate) fn pop(&mut self) -> Option<(Instant, Packet<T>)> {
         let due = self.due;
         let index = self.index(self.head);
-        if self.head != self.train.entry {
+        if !self.has_train() {
             return Some((due, self.pop_entry(index)?));
         }
         let train = &mut self.train;
         let number = train.popped;
         if number == train.followers {
             let last = self.pop_entry(index)?;
-            let next = self.trains.as_mut().and_then(|trains| trains.pop_front());
-            self.train = next.unwrap_or(Train::NONE);
+            self.end_train();
             let payload = last.payload.following(number);
             return Some((due, Packet { payload, ..last }));
         }
@@ -343,15 +387,91 @@ impl<T: Payload> Line<T> {
         Some((due, Packet { payload, ..*first }))
     }
 
+    /// The packet of the first entry.
+    #[inline(always)]
+    pub(crate) fn front(&self) -> Option<&Packet<T>> {
+        let (_, packet) = self.slots.get(self.index(self.head))?.as_ref()?;
+        Some(packet)
+    }
+
+    /// Removes the first entry, which is no train.
+    #[inline(always)]
+    pub(crate) fn drop_front(&mut self) {
+        self.drop_entry(self.index(self.head));
+    }
+
+    /// Whether the first entry is a train.
+    #[inline(always)]
+    pub(crate) const fn has_train(&self) -> bool {
+        self.head == self.train.entry
+    }
+
+    /// The packets of the first entry, and the packet that it came with.
+    #[inline(always)]
+    pub(crate) fn entry(&self) -> Option<(TrainPackets, &Packet<T>)> {
+        let packet = self.front()?;
+        let mut train = TrainPackets {
+            due: self.due,
+            ..TrainPackets::NONE
+        };
+        if self.has_train() {
+            train.number = self.train.popped;
+            train.followers = self.train.followers;
+            train.pace = self.train.pace;
+        }
+        Some((train, packet))
+    }
+
+    /// Removes the packets of the first entry that `train`, which [`Self::entry`] has returned, has
+    /// passed since. Returns how many.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, train: &TrainPackets) -> u32 {
+        let (is_train, is_over) = (self.has_train(), train.number > train.followers);
+        let before = if is_train { self.train.popped } else { 0 };
+        if is_over {
+            self.drop_entry(self.index(self.head));
+            if is_train {
+                self.end_train();
+            }
+        } else if is_train {
+            self.due = train.due;
+            self.train.popped = train.number;
+            self.train.pace = train.pace;
+        }
+        train.number - before
+    }
+
+    /// The first train has left.
+    #[inline]
+    fn end_train(&mut self) {
+        let next = self.trains.as_mut().and_then(|trains| trains.pop_front());
+        self.train = next.unwrap_or(Train::NONE);
+    }
+
     /// Removes the first entry, which is at `index`.
     #[inline(always)]
-    fn pop_entry(&mut self, index: usize) -> Option<Packet<T>> {
-        let (_, packet) = self.slots.get_mut(index)?.take()?;
+    fn drop_entry(&mut self, index: usize) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            *slot = None;
+        }
+        self.pass_entry();
+    }
+
+    /// The next entry becomes the first one.
+    #[inline(always)]
+    fn pass_entry(&mut self) {
         self.head += 1;
         let next = self.slots.get(self.index(self.head));
         // Behind the last entry is an empty slot.
         let next = next.and_then(Option::as_ref);
         self.due = next.map_or(Instant::MAX, |(due, _)| *due);
+    }
+
+    /// Removes the first entry, which is at `index`.
+    #[inline(always)]
+    fn pop_entry(&mut self, index: usize) -> Option<Packet<T>> {
+        let (_, packet) = self.slots.get_mut(index)?.take()?;
+        self.pass_entry();
         Some(packet)
     }
 }

@@ -33,7 +33,7 @@ use crate::aqm::Managed;
 use crate::arrival_stage::ArrivalStage;
 use crate::busy::{BusyTime, Period};
 use crate::dequeue_stage::DequeueStage;
-use crate::line::Line;
+use crate::line::{Line, TrainPackets};
 use crate::loss::{self, Loss};
 use crate::medium::{End, SharedMedium, StationConfig};
 use crate::plain::Plain;
@@ -209,8 +209,7 @@ impl<T: Payload> Link<T> {
     #[inline(always)]
     pub fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission {
         if let Stage::Wire(_) = self.stage {
-            self.count_offered(now, 1);
-            self.line.send_plain(now, packet);
+            self.delay_on(now, packet);
             return Admission::Accepted;
         }
         self.push_one(now, packet)
@@ -437,6 +436,67 @@ impl<T: Payload> Link<T> {
         self.counters.packets_out += 1;
         self.counters.bytes_out += Bytes::new(u64::from(popped.1.size));
         Some(popped)
+    }
+
+    /// The packet that [`Self::pop_before`] pops next, of a link that pops packets one by one as they
+    /// came; `None` for others.
+    #[inline(always)]
+    #[must_use]
+    pub fn front(&self) -> Option<&Packet<T>> {
+        match self.stage {
+            Stage::Plain(_) | Stage::Wire(_) if !self.has_train() => self.line.front(),
+            _ => None,
+        }
+    }
+
+    /// Pops the packet that [`Self::front`] has returned.
+    #[inline(always)]
+    pub fn drop_front(&mut self) {
+        let size = self.line.front().map_or(0, |packet| packet.size);
+        self.line.drop_front();
+        self.counters.packets_out += 1;
+        self.counters.bytes_out += Bytes::new(u64::from(size));
+    }
+
+    /// The packets of the first entry of the delay line, a train or a single packet, and the packet that
+    /// the entry came with; `None` for a link that may pop them in another order.
+    #[inline(always)]
+    #[must_use]
+    pub fn entry(&self) -> Option<(TrainPackets, &Packet<T>)> {
+        match self.stage {
+            Stage::Plain(_) | Stage::Wire(_) => self.line.entry(),
+            _ => None,
+        }
+    }
+
+    /// Whether a train is in front of the delay line.
+    #[inline(always)]
+    #[must_use]
+    pub const fn has_train(&self) -> bool {
+        self.line.has_train()
+    }
+
+    /// Pops the packets that `train`, which [`Self::entry`] has returned, has passed since. They have
+    /// `size` bytes each.
+    #[inline(always)]
+    pub fn pass(&mut self, train: &TrainPackets, size: u32) {
+        let count = u64::from(self.line.pass(train));
+        self.counters.packets_out += count;
+        self.counters.bytes_out += Bytes::new(u64::from(size) * count);
+    }
+
+    /// [`Self::push`] into a link that [`Self::is_wire`].
+    #[inline(always)]
+    pub fn delay_on(&mut self, now: Instant, packet: Packet<T>) {
+        self.count_offered(now, 1);
+        self.line.send_plain(now, packet);
+    }
+
+    /// Whether it is a pure delay line.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_wire(&self) -> bool {
+        matches!(self.stage, Stage::Wire(_))
     }
 
     /// A packet on the delay line about `count` packets behind the one that [`Self::pop_before`]

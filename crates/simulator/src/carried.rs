@@ -329,11 +329,31 @@ impl Carried {
     /// The acknowledgement number, in 32 bits as on the wire, of an ACK without SACK, SYN, ECE and
     /// router feedback; `None` for any other packet.
     pub const fn plain_ack(&self) -> Option<u32> {
-        if self.flags & FLAGS == ACK && self.sack == NOTHING {
+        if self.is_plain_ack() {
             Some(self.offset as u32)
         } else {
             None
         }
+    }
+
+    /// Whether it is an ACK without SACK blocks, flags and router feedback.
+    #[inline(always)]
+    pub const fn is_plain_ack(&self) -> bool {
+        self.flags & FLAGS == ACK && self.sack == NOTHING
+    }
+
+    /// An ACK without SACK blocks, flags and router feedback; `None` for any other packet.
+    #[inline(always)]
+    pub const fn as_plain(&self) -> Option<PlainAck> {
+        if !self.is_plain_ack() {
+            return None;
+        }
+        Some(PlainAck {
+            ack: self.offset,
+            window: self.amount,
+            ts_val: self.ts_val,
+            ts_ecr: self.ts_ecr,
+        })
     }
 
     /// Whether it is a data segment without flags, router feedback and acknowledgment.

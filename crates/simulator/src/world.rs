@@ -15,6 +15,7 @@ mod lookahead;
 mod outcome;
 mod packets;
 mod relay;
+mod runs;
 mod starts;
 mod startup;
 mod transmit;
@@ -188,21 +189,46 @@ impl<'a> World<'a> {
                 before = before.max(other.min(bound));
             }
             loop {
-                let Some((due, packet)) = self.fabric.link(index).link.pop_before(before) else {
+                if !self.packets_leave(index, side, before, has_many_flows) {
                     self.fabric.link(index).reschedule(&mut self.agendas);
                     return;
-                };
-                self.now = due;
-                if has_many_flows {
-                    self.expect_flows(index);
                 }
-                self.arrive(&packet);
                 if self.agendas[side].changes() != changes {
                     break;
                 }
             }
         }
         self.fabric.link(index).reschedule(&mut self.agendas);
+    }
+
+    /// Handles packets that leave a link before `before`: the next one, or several that go to one end of
+    /// a flow. Returns false if there is none.
+    #[inline(always)]
+    fn packets_leave(&mut self, index: u32, side: Side, before: Instant, has_many: bool) -> bool {
+        if !has_many && self.train_arrives(index, before) {
+            return true;
+        }
+        let Some((due, mut packet)) = self.fabric.link(index).link.pop_before(before) else {
+            return false;
+        };
+        self.now = due;
+        if has_many {
+            self.expect_flows(index);
+        }
+        let (flow, payload) = (packet.flow, &packet.payload);
+        if !self.fabric.routes().is_last(payload.hop()) {
+            self.pass_on(&mut packet);
+        } else if !payload.is_ack() {
+            self.data_arrives(flow, payload, packet.ecn);
+        } else if let Some(ack) = payload.as_plain()
+            && !has_many
+            && !self.needs_wakeups
+        {
+            self.acks_arrive(index, side, before, flow, &ack);
+        } else {
+            self.ack_arrives(flow, *payload);
+        }
+        true
     }
 
     /// Handles the next of the packets that lie in the agenda.

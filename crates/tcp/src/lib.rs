@@ -41,6 +41,6 @@ mod undo;
 mod validation;
 
 pub use config::*;
-pub use receiver::{PlainAck, Receiver, ReceiverStats, quick_start_ack_ratio};
+pub use receiver::{Pairs, PlainAck, Receiver, ReceiverStats, quick_start_ack_ratio};
 pub use sender::{Control, Held, Limit, Sender, SenderStats};
 pub use tick::Tick;

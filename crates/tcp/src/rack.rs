@@ -102,10 +102,10 @@ impl Rack {
 
     /// [`Self::on_acked`] for a segment that was sent once.
     #[inline]
-    pub(crate) fn on_original_acked(&mut self, segment: &Segment, now: Instant) {
+    pub(crate) fn on_original_acked(&mut self, turn: Turn, now: Instant) {
         self.advanced = true;
-        self.rtt = now.saturating_since(segment.sent);
-        self.newest = self.newest.max(segment.turn());
+        self.rtt = now.saturating_since(turn.sent);
+        self.newest = self.newest.max(turn);
     }
 
     /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total stored with the newest

@@ -53,7 +53,7 @@ use crate::segment::{AckSegment, DataSegment, MAX_SACK_BLOCKS, SACK_BLOCKS_WITH_
 use crate::{AckPolicy, ReceiverConfig, Tick};
 use buffers::Buffers;
 use echo::Echo;
-pub use fast_path::PlainAck;
+pub use fast_path::{Pairs, PlainAck};
 use misbehavior::Aside;
 use policy::{ATO_MIN, QUICK_ACKS};
 use sack_list::SackList;

@@ -200,9 +200,10 @@ pub(crate) struct PlainRun {
     pub(crate) count: u32,
     /// When the first of them was sent.
     pub(crate) oldest_sent: Instant,
-    /// Number and copy of the last one.
+    /// Number of the last one, its transmission, and what was delivered then.
     pub(crate) newest: u64,
-    pub(crate) segment: Segment,
+    pub(crate) turn: Turn,
+    pub(crate) delivered: Bytes,
 }
 
 impl Scoreboard {
@@ -399,7 +400,7 @@ impl Scoreboard {
 
     /// Removes the segments from `start` to `end` from the ring, if they are its first ones, and
     /// each of them was sent once, and nothing in the ring is SACKed, lost or retransmitted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_plain(&mut self, start: u64, end: u64) -> Option<PlainRun> {
         if (self.sacked_out | self.lost_out | self.retrans_out) != 0 {
             return None;
@@ -421,7 +422,8 @@ impl Scoreboard {
                     count: (index - first) as u32 + 1,
                     oldest_sent: oldest.sent,
                     newest: index,
-                    segment: *segment,
+                    turn: segment.turn(),
+                    delivered: segment.delivered,
                 };
                 self.base = index + 1;
                 return Some(run);

@@ -205,6 +205,27 @@ impl LinkState {
         accepted
     }
 
+    /// Whether it is a pure delay line that nothing looks at before `until`, so that [`Self::delay`] is
+    /// all that a packet offered to it until then takes.
+    #[inline(always)]
+    pub fn only_delays(&self, until: Instant) -> bool {
+        self.link.is_wire()
+            && self.router.is_none()
+            && self.trace.is_none()
+            && self.watch >= until
+    }
+
+    /// [`Self::push`] for a link that only delays. Returns whether that has changed its calendar entry.
+    #[inline(always)]
+    pub fn delay(&mut self, now: Instant, packet: Packet<Carried>, agendas: &mut Agendas) -> bool {
+        self.link.delay_on(now, packet);
+        let is_first = self.scheduled.is_none();
+        if is_first {
+            self.reschedule(agendas);
+        }
+        is_first
+    }
+
     /// Offers `count` packets at once, of which `packet` is the first, and returns how many were
     /// accepted. Traced links get packets one by one.
     #[inline]

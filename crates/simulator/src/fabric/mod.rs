@@ -100,6 +100,13 @@ impl<'a> Fabric<'a> {
         &mut self.links[number as usize]
     }
 
+    /// Two links by their numbers; `None` if they are one, or one of them is a crossing of the cloud.
+    #[inline(always)]
+    pub fn two_links(&mut self, one: u32, other: u32) -> Option<[&mut LinkState; 2]> {
+        let numbers = [one as usize, other as usize];
+        self.links.get_disjoint_mut(numbers).ok()
+    }
+
     /// All links.
     pub fn links(&self) -> &[LinkState] {
         &self.links

@@ -3,7 +3,7 @@
 use measure::{FlowProbe, FlowSample, FlowTrace, StartupProbe};
 use network::Period;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{Pairs, PlainAck, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Duration, Instant, Rate};
 
 use super::Arrived;
@@ -169,6 +169,52 @@ impl Endpoints {
         }
     }
 
+    /// The next segment of a train, `carried`, arrives: the first half of
+    /// [`Self::handle_plain_data`]. Returns whether it is a full one in order.
+    #[inline(always)]
+    pub fn begin_segment(&mut self, now: Instant, carried: &Carried) -> bool {
+        let (seq, len, _, ts_ecr) = carried.fields();
+        self.receiver.begin_full_segment(now, seq, len, ts_ecr)
+    }
+
+    /// The second half, if it `is_full`.
+    #[inline(always)]
+    pub fn take_segment(&mut self, now: Instant, carried: &Carried, is_full: bool) {
+        self.probe
+            .on_arrival(now, now.saturating_since(carried.sent));
+        let (_, len, ts_val, _) = carried.fields();
+        if is_full {
+            self.receiver.take_full_segment(now, len, ts_val);
+        } else {
+            let data = carried.data_segment();
+            self.receiver.handle_any_data(now, &data, false);
+        }
+    }
+
+    /// Whether segments may be taken by [`Self::handle_plain_pair`], from `carried` on, which has begun.
+    #[inline(always)]
+    pub fn expect_pairs(&self, carried: &Carried) -> Option<Pairs> {
+        let (seq, len, _, ts_ecr) = carried.fields();
+        self.receiver.expect_pairs(seq, len, ts_ecr)
+    }
+
+    /// The next two such segments arrive, at `first` and at `second`; they are like `carried`. Returns the
+    /// ACK of both; `None`, and nothing is done, where they have to be handled one by one.
+    #[inline(always)]
+    pub fn handle_plain_pair(
+        &mut self,
+        pairs: &Pairs,
+        (first, second): (Instant, Instant),
+        carried: &Carried,
+    ) -> Option<PlainAck> {
+        let (.., ts_val, _) = carried.fields();
+        let ack = self.receiver.take_pair(pairs, (first, second), ts_val)?;
+        for at in [first, second] {
+            self.probe.on_arrival(at, at.saturating_since(carried.sent));
+        }
+        Some(ack)
+    }
+
     /// Any segment from the sender arrives.
     #[inline]
     pub fn handle_data(
@@ -248,6 +294,23 @@ impl Endpoints {
         } else {
             self.sender.handle_ack(now, ack);
         }
+        self.measure_ack(now);
+    }
+
+    /// The same for an ACK without SACK blocks and flags, if it is an ordinary one. Otherwise it does
+    /// nothing and returns false.
+    #[inline(always)]
+    pub fn handle_ordinary_ack(&mut self, now: Instant, ack: &PlainAck) -> bool {
+        let is_ordinary = self.sender.handle_ordinary_ack(now, ack);
+        if is_ordinary {
+            self.measure_ack(now);
+        }
+        is_ordinary
+    }
+
+    /// Records the samples of an ACK that the sender has processed.
+    #[inline(always)]
+    fn measure_ack(&mut self, now: Instant) {
         if !self.past_slow_start {
             self.established.get_or_insert(now);
             if !self.is_measured {
@@ -258,6 +321,14 @@ impl Endpoints {
         let rtt = self.sender.rtt_sample();
         let delivered = self.sender.delivered().get();
         self.probe.on_ack(now, delivered, rtt, self.past_slow_start);
+        if self.trace.is_some() {
+            self.trace_ack(now, rtt);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn trace_ack(&mut self, now: Instant, rtt: Option<Duration>) {
         if let Some(trace) = &mut self.trace {
             let window = self.sender.window();
             trace.push(&FlowSample {

@@ -34,24 +34,27 @@ impl FlowState<'_> {
     }
 
     /// Ensures that the flow's calendar entry on `side` is no later than `deadline`. Only an earlier
-    /// deadline moves an entry. One that is due too early is rescheduled.
+    /// deadline moves an entry. One that is due too early is rescheduled. Returns whether the entry may
+    /// have moved.
     #[inline(always)]
-    fn keep(&mut self, side: Side, deadline: Instant, agendas: &mut Agendas) {
-        if deadline < self.scheduled[usize::from(side)] {
+    fn keep(&mut self, side: Side, deadline: Instant, agendas: &mut Agendas) -> bool {
+        let is_earlier = deadline < self.scheduled[usize::from(side)];
+        if is_earlier {
             self.schedule(side, deadline, agendas);
         }
+        is_earlier
     }
 
     /// The same on the receiver's side for its timer.
     #[inline(always)]
-    pub fn keep_receiver(&mut self, agendas: &mut Agendas) {
-        self.keep(self.receiver_side, self.receiver_deadline(), agendas);
+    pub fn keep_receiver(&mut self, agendas: &mut Agendas) -> bool {
+        self.keep(self.receiver_side, self.receiver_deadline(), agendas)
     }
 
     /// The same for the sender, its timer and its application.
     #[inline(always)]
-    pub fn keep_sender(&mut self, agendas: &mut Agendas) {
-        self.keep(self.sender_side, self.sender_deadline(), agendas);
+    pub fn keep_sender(&mut self, agendas: &mut Agendas) -> bool {
+        self.keep(self.sender_side, self.sender_deadline(), agendas)
     }
 
     /// The same for a sender that waits for its device.

@@ -36,7 +36,7 @@
 //! - It echoes a new timestamp, which changes the estimated RTT, and `quiet_until` with it.
 //!
 //! These segments take the same measurements as on the general path, in the same order
-//! ([`Receiver::measure_and_take`]). Within a stretch, the space stands still, and the limit rises
+//! ([`Receiver::begin_full_segment`]). Within a stretch, the space stands still, and the limit rises
 //! by two segments with each segment until it is one segment below the space. The ATO stands still
 //! at its minimum while segments are at most half of it apart.
 //!
@@ -64,6 +64,15 @@ pub struct PlainAck {
     pub ts_ecr: u32,
 }
 
+/// What is known of pairs of full segments that cause an ACK each.
+#[derive(Clone, Copy, Debug)]
+pub struct Pairs {
+    len: u32,
+    /// The window that each ACK advertises, unless the one before has promised more.
+    window: u32,
+    quiet_until: Instant,
+}
+
 impl Receiver {
     /// [`Self::handle_data`] for a segment without flags and congestion mark, where the fast path
     /// applies. Otherwise changes nothing and returns false.
@@ -76,6 +85,17 @@ impl Receiver {
         ts_val: u32,
         ts_ecr: u32,
     ) -> bool {
+        let is_full = self.begin_full_segment(now, seq, len, ts_ecr);
+        if is_full {
+            self.take_full_segment(now, len, ts_val);
+        }
+        is_full
+    }
+
+    /// The first half of [`Self::handle_full_segment`], which measures. Where it returns true, the second
+    /// half is [`Self::take_full_segment`], or [`Self::take_pair`] of this segment and the next one.
+    #[inline(always)]
+    pub fn begin_full_segment(&mut self, now: Instant, seq: u64, len: u32, ts_ecr: u32) -> bool {
         if seq != self.rcv_nxt || len != self.rcv_mss || !self.is_clear {
             return false;
         }
@@ -85,17 +105,77 @@ impl Receiver {
             || now.saturating_since(self.last_data) > ATO_MIN / 2
             || self.ato != ATO_MIN
         {
-            self.measure_and_take(now, len, ts_val, ts_ecr);
-        } else {
-            self.take_full_segment(now, len, ts_val);
+            self.measure_full_segment(now, len, ts_ecr);
         }
         true
+    }
+
+    /// Whether the next two full segments, from `seq` on, may cause one ACK that is known in advance, and
+    /// what is known of it. Nothing but [`Self::take_pair`] may change the receiver while that is used.
+    #[inline(always)]
+    pub fn expect_pairs(&self, seq: u64, len: u32, ts_ecr: u32) -> Option<Pairs> {
+        let window = &self.window;
+        let is_due = seq == self.rcv_nxt
+            && len == self.rcv_mss
+            && self.is_clear
+            && !self.pending.now
+            && self.quick == 0
+            && !self.echo_marks
+            && self.ato == ATO_MIN
+            && self.delayed_ack_at == Instant::MAX
+            && self.policy == AckPolicy::Delayed
+            && window.advertised_at() == seq
+            && !window.is_new_echo(ts_ecr)
+            && !window.grows();
+        is_due.then(|| Pairs {
+            len,
+            window: window.candidate(len, 0),
+            quiet_until: self.quiet_until,
+        })
+    }
+
+    /// The next two full segments without flags and congestion mark arrive at `first` and at `second`,
+    /// within a quiet stretch: returns their ACK. Otherwise changes nothing and returns `None`.
+    ///
+    /// It is two calls of [`Self::handle_full_segment`], and [`Self::poll_plain_ack`] after the second.
+    /// The timer that the first one would start is the one that the ACK stops.
+    #[inline(always)]
+    pub fn take_pair(
+        &mut self,
+        pairs: &Pairs,
+        (first, second): (Instant, Instant),
+        ts_val: u32,
+    ) -> Option<PlainAck> {
+        let full = u64::from(pairs.len);
+        let end = self.rcv_nxt + 2 * full;
+        if second >= pairs.quiet_until
+            || self.window.ends_round(end)
+            || self.window.is_half_used(self.rcv_nxt + full)
+            || first.saturating_since(self.last_data) > ATO_MIN / 2
+            || second.saturating_since(first) > ATO_MIN / 2
+        {
+            return None;
+        }
+        self.stats.segments_received += 2;
+        if ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
+            self.ts_recent = ts_val;
+        }
+        self.rcv_nxt = end;
+        self.last_data = second;
+        self.pending = Pending::default();
+        self.stats.acks_sent += 1;
+        Some(PlainAck {
+            ack: end,
+            window: self.window.advertise_candidate(end, pairs.window),
+            ts_val: timestamp(second),
+            ts_ecr: self.ts_recent,
+        })
     }
 
     /// A full segment beyond a quiet stretch. (Out of line, so that the code within a stretch makes
     /// no calls.)
     #[inline(never)]
-    fn measure_and_take(&mut self, now: Instant, len: u32, ts_val: u32, ts_ecr: u32) {
+    fn measure_full_segment(&mut self, now: Instant, len: u32, ts_ecr: u32) {
         let full = u64::from(len);
         let end = self.rcv_nxt + full;
         let window = &mut self.window;
@@ -105,12 +185,11 @@ impl Receiver {
         window.on_read(now, end, 0);
         self.quiet_until = window.quiet_until();
         self.adapt_ato(now.saturating_since(self.last_data));
-        self.take_full_segment(now, len, ts_val);
     }
 
-    /// What each full segment changes.
+    /// The second half of [`Self::handle_full_segment`]: what each full segment changes.
     #[inline(always)]
-    fn take_full_segment(&mut self, now: Instant, len: u32, ts_val: u32) {
+    pub fn take_full_segment(&mut self, now: Instant, len: u32, ts_val: u32) {
         let full = u64::from(len);
         self.stats.segments_received += 1;
         let is_newer = ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;

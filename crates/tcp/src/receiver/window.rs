@@ -291,10 +291,16 @@ impl ReceiveWindow {
         false
     }
 
+    /// Whether [`Self::grow_by_full`] may raise the limit.
+    #[inline(always)]
+    pub const fn grows(&self) -> bool {
+        self.rcv_ssthresh < self.full_limit
+    }
+
     /// [`Self::grow`] for a segment that is alone in the buffer, and like [`Self::expect_full`] said.
     #[inline(always)]
     pub fn grow_by_full(&mut self, len: u32) -> bool {
-        if self.rcv_ssthresh >= self.full_limit {
+        if !self.grows() {
             return false;
         }
         if self.full_step == 0 {
@@ -361,9 +367,16 @@ impl ReceiveWindow {
 
     /// Advertises the window for an ACK of `rcv_nxt`. Its right edge never moves back.
     pub fn advertise(&mut self, rcv_nxt: u64, rcv_mss: u32, held: u64) -> u32 {
+        let candidate = self.candidate(rcv_mss, held);
+        self.advertise_candidate(rcv_nxt, candidate)
+    }
+
+    /// The same where the window to advertise is known.
+    #[inline(always)]
+    pub fn advertise_candidate(&mut self, rcv_nxt: u64, candidate: u32) -> u32 {
         // At most what was advertised.
         let left = self.remaining(rcv_nxt) as u32;
-        let mut window = self.candidate(rcv_mss, held);
+        let mut window = candidate;
         if window < left {
             window = self.round(left);
         }

@@ -70,6 +70,21 @@ impl Sender {
         Some(Burst { segment, count })
     }
 
+    /// Whether [`Self::poll_burst`] may return anything after an ordinary ACK. If not, the pass that the
+    /// ACK has begun is over.
+    #[inline(always)]
+    pub fn begins_burst_after_ack(&mut self, now: Instant) -> bool {
+        if !self.sends_only_new() {
+            return true;
+        }
+        self.pacer.unblock();
+        let begins = self.begin_burst(now);
+        if !begins {
+            self.end_pass_here(now);
+        }
+        begins
+    }
+
     /// Whether nothing but new data may leave, so that [`Self::choose`] would ask only for that. A
     /// lost segment needs a window.
     #[inline]

@@ -23,21 +23,42 @@ use congestion::{Ack, CongestionControl, OrdinaryAck, Phase};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
+use crate::receiver::PlainAck;
 use crate::round_trip::RttSample;
 use crate::scoreboard::PlainRun;
 use crate::segment::AckSegment;
 
 impl Sender {
+    /// [`Self::handle_ack`] for an ACK without SACK blocks and flags, if it is an ordinary one. Otherwise
+    /// it changes nothing and returns false.
+    #[inline(always)]
+    pub fn handle_ordinary_ack(&mut self, now: Instant, ack: &PlainAck) -> bool {
+        let is_ordinary = self.process_ordinary_ack(now, ack);
+        if is_ordinary {
+            self.pass.begin();
+        }
+        is_ordinary
+    }
+
     /// Processes an ordinary ACK. Returns false, and changes nothing, if it is not one.
     #[inline]
     pub(super) fn process_plain_ack(&mut self, now: Instant, ack: &AckSegment) -> bool {
-        if !self.shortcuts.acks
-            || self.phase != Phase::Open
-            || ack.ece
-            || ack.syn
-            || !ack.sack.is_empty()
-            || self.tlp.is_in_flight()
-        {
+        if ack.ece || ack.syn || !ack.sack.is_empty() {
+            return false;
+        }
+        let plain = PlainAck {
+            ack: ack.ack,
+            window: ack.window,
+            ts_val: ack.ts_val,
+            ts_ecr: ack.ts_ecr,
+        };
+        self.process_ordinary_ack(now, &plain)
+    }
+
+    /// The same for an ACK without SACK blocks and flags.
+    #[inline(always)]
+    pub(super) fn process_ordinary_ack(&mut self, now: Instant, ack: &PlainAck) -> bool {
+        if !self.shortcuts.acks || self.phase != Phase::Open || self.tlp.is_in_flight() {
             return false;
         }
         let prior_packets = self.board.packets_out();
@@ -48,14 +69,8 @@ impl Sender {
         true
     }
 
-    #[inline]
-    fn take_plain_run(
-        &mut self,
-        now: Instant,
-        ack: &AckSegment,
-        run: &PlainRun,
-        prior_packets: u32,
-    ) {
+    #[inline(always)]
+    fn take_plain_run(&mut self, now: Instant, ack: &PlainAck, run: &PlainRun, prior_packets: u32) {
         if ack.ts_val != 0 {
             self.ts_recent = ack.ts_val;
         }
@@ -64,14 +79,14 @@ impl Sender {
         self.snd_una = ack.ack;
         self.timer.on_progress();
         self.stats.bytes_acked += bytes;
-        self.rack.on_original_acked(&run.segment, now);
+        self.rack.on_original_acked(run.turn, now);
         let delivered = self.size(run.count);
         self.rate.on_delivered(now, delivered);
-        let newest_delivered = run.segment.delivered;
+        let newest_delivered = run.delivered;
         let maybe_delayed = run.count == 1
             && bytes < self.smss()
             && newest_delivered + self.size(1) == self.rate.delivered();
-        let newest_rtt = now.saturating_since(run.segment.sent);
+        let newest_rtt = now.saturating_since(run.turn.sent);
         self.take_plain_sample(
             now,
             RttSample {
@@ -92,9 +107,10 @@ impl Sender {
         };
         if self.cc.on_ordinary_ack(&ordinary) {
             // A common congestion control reads no rate samples.
-            self.rate.skip_sample(Some(run.segment.sent));
+            self.rate.skip_sample(Some(run.turn.sent));
         } else {
-            self.report_plain_run(now, run, prior_packets, maybe_delayed);
+            let (newest, count) = (run.newest, run.count);
+            self.report_plain_run(now, (newest, count), prior_packets, maybe_delayed);
         }
         self.cwnd.update(self.cc.window());
         self.update_pacing_rate();
@@ -113,18 +129,20 @@ impl Sender {
         }
     }
 
-    /// Reports an ordinary ACK to any congestion control.
+    /// Reports an ordinary ACK of `count` segments up to `newest`, which have just left the ring, to any
+    /// congestion control.
     #[inline(never)]
     fn report_plain_run(
         &mut self,
         now: Instant,
-        run: &PlainRun,
+        (newest, count): (u64, u32),
         prior_packets: u32,
         maybe_delayed: bool,
     ) {
+        let segment = *self.board.slot(newest);
         let mut signal = Ack {
             now,
-            delivered: self.size(run.count),
+            delivered: self.size(count),
             newly_lost: Bytes::ZERO,
             prior_in_flight: self.size(prior_packets),
             in_flight: self.size(self.board.packets_out()),
@@ -132,7 +150,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             advanced: true,
             bytes_sent: self.stats.bytes_sent,
-            latest_rtt: Some(now.saturating_since(run.segment.sent)),
+            latest_rtt: Some(now.saturating_since(segment.sent)),
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
             min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
             rate: None,
@@ -152,12 +170,10 @@ impl Sender {
             signal.cwnd_limited = self.is_cwnd_limited();
         }
         if self.needs.rate_samples {
-            let newest = self
-                .board
-                .newest_of(run.newest, &run.segment, run.segment.sent);
+            let newest = self.board.newest_of(newest, &segment, segment.sent);
             signal.rate = self.sample_rate(now, Some(newest), maybe_delayed);
         } else {
-            self.rate.skip_sample(Some(run.segment.sent));
+            self.rate.skip_sample(Some(segment.sent));
         }
         signal.delivered = self.credited(signal.delivered);
         self.cc.on_ack(&signal);

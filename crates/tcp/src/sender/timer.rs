@@ -37,6 +37,7 @@ impl Sender {
     }
 
     /// Linux `tcp_reset_xmit_timer`: the delay counts from when the pacer permits the next burst.
+    #[inline(always)]
     pub(super) fn arm_after_pacing(&mut self, now: Instant, delay: Duration, timer: Timer) {
         self.timer.arm(now, self.pacer.earliest(now), delay, timer);
     }

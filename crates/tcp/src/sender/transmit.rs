@@ -402,8 +402,14 @@ impl Sender {
     }
 
     /// Ends the pass: nothing more may leave (the end of `tcp_write_xmit`).
-    #[inline]
+    #[inline(never)]
     pub(super) fn end_pass(&mut self, now: Instant) {
+        self.end_pass_here(now);
+    }
+
+    /// The same in the code of its caller.
+    #[inline(always)]
+    pub(super) fn end_pass_here(&mut self, now: Instant) {
         let Ended {
             sent,
             limit,

@@ -17,6 +17,8 @@ use crate::{Autotuning, ReceiverConfig, Tick};
 enum Step {
     /// Full segments in order, spaced by `gap`.
     Run { count: u32, gap: Gap, echo: Echo },
+    /// Full segments in order of one train, spaced by `nanos`.
+    Train { count: u32, nanos: u64, echo: Echo },
     /// A full segment in order that arrives `nanos` after the fast path ends, or before it.
     Edge { nanos: i64 },
     /// Any segment.
@@ -150,6 +152,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (1_u32..400, gap(), echo())
             .prop_map(|(count, gap, echo)| Step::Run { count, gap, echo }),
+        8 => (1_u32..60, prop_oneof![0_u64..300_000, 0_u64..30_000_000], echo())
+            .prop_map(|(count, nanos, echo)| Step::Train { count, nanos, echo }),
         4 => (-2_i64..3).prop_map(|nanos| Step::Edge { nanos }),
         3 => segment(0..1),
         3 => segment(-4..8),
@@ -257,6 +261,18 @@ struct Pair {
     /// Segments of runs, and how many of them took the fast path.
     segments: u64,
     taken: u64,
+    /// Segments taken two by two.
+    pairs: u64,
+}
+
+fn whole(plain: &PlainAck) -> AckSegment {
+    AckSegment {
+        ack: plain.ack,
+        window: plain.window,
+        ts_val: plain.ts_val,
+        ts_ecr: plain.ts_ecr,
+        ..AckSegment::default()
+    }
 }
 
 impl Pair {
@@ -270,6 +286,7 @@ impl Pair {
             random: Random::new(seed),
             segments: 0,
             taken: 0,
+            pairs: 0,
         }
     }
 
@@ -282,6 +299,7 @@ impl Pair {
                     self.poll();
                 }
             }
+            Step::Train { count, nanos, echo } => self.train(count, nanos, echo),
             Step::Unpolled { count, gap } => {
                 for index in 0..count {
                     self.wait(gap, index);
@@ -350,6 +368,63 @@ impl Pair {
         }
     }
 
+    /// The fast one takes two segments together where it can.
+    fn train(&mut self, count: u32, nanos: u64, echo: Echo) {
+        let pause = Duration::from_nanos(nanos);
+        let mut left = count;
+        while left > 0 {
+            let seq = self.fast.rcv_nxt;
+            if left == count {
+                self.last_echo = self.echo(echo);
+            }
+            // What it measures already, the general one measures with the segment.
+            let has_begun = self
+                .fast
+                .begin_full_segment(self.now, seq, self.mss, self.last_echo);
+            let pairs = self.fast.expect_pairs(seq, self.mss, self.last_echo);
+            let pairs = pairs.filter(|_| has_begun);
+            let mut taken = 0;
+            while let Some(pairs) = pairs.filter(|_| left > 1) {
+                let at = (self.now, self.now + pause);
+                let ts_val = timestamp(self.now);
+                let before = self.fast.clone();
+                let Some(ack) = self.fast.take_pair(&pairs, at, ts_val) else {
+                    assert_eq!(self.fast, before);
+                    break;
+                };
+                let (mut seq, mut expected) = (before.rcv_nxt, None);
+                for now in [at.0, at.1] {
+                    assert_eq!(expected, None);
+                    assert!(self.general.poll_timeout().is_none_or(|due| due > now));
+                    let segment = self.plain(seq, ts_val);
+                    self.general.handle_any_data(now, &segment, false);
+                    expected = self.general.poll_ack(now);
+                    seq += u64::from(self.mss);
+                }
+                assert_eq!(Some(whole(&ack)), expected);
+                self.compare();
+                self.pairs += 1;
+                taken += 1;
+                left -= 2;
+                self.now = at.1 + pause;
+            }
+            if taken == 0 {
+                let ts_val = timestamp(self.now);
+                let segment = self.plain(seq, ts_val);
+                self.general.handle_any_data(self.now, &segment, false);
+                if has_begun {
+                    self.fast.take_full_segment(self.now, self.mss, ts_val);
+                } else {
+                    self.fast.handle_any_data(self.now, &segment, false);
+                }
+                self.compare();
+                self.poll();
+                self.now += pause;
+                left -= 1;
+            }
+        }
+    }
+
     fn wait(&mut self, gap: Gap, index: u32) {
         let nanos = match gap {
             Gap::Nanos(nanos) => nanos,
@@ -360,13 +435,32 @@ impl Pair {
         self.now += Duration::from_nanos(nanos);
     }
 
-    /// A full segment in order.
-    fn full(&mut self, echo: Echo) {
-        let echo = match echo {
+    fn echo(&self, echo: Echo) -> u32 {
+        match echo {
             Echo::Same => self.last_echo,
             Echo::Ago(millis) => timestamp(self.now).saturating_sub(millis),
             Echo::Any(echo) => echo,
-        };
+        }
+    }
+
+    /// A full segment without flags.
+    fn plain(&self, seq: u64, ts_val: u32) -> DataSegment {
+        DataSegment {
+            seq,
+            len: self.mss,
+            ts_val,
+            ts_ecr: self.last_echo,
+            syn: false,
+            fin: false,
+            psh: false,
+            cwr: false,
+            retransmission: false,
+        }
+    }
+
+    /// A full segment in order.
+    fn full(&mut self, echo: Echo) {
+        let echo = self.echo(echo);
         self.segments += 1;
         self.data(self.fast.rcv_nxt, self.mss, 0, echo);
     }
@@ -411,13 +505,7 @@ impl Pair {
                 None
             };
             let ack = match plain {
-                Some(plain) => Some(AckSegment {
-                    ack: plain.ack,
-                    window: plain.window,
-                    ts_val: plain.ts_val,
-                    ts_ecr: plain.ts_ecr,
-                    ..AckSegment::default()
-                }),
+                Some(plain) => Some(whole(&plain)),
                 None => self.fast.poll_ack(self.now),
             };
             assert_eq!(ack, expected);
@@ -499,6 +587,14 @@ fn the_fast_path_is_taken() {
             });
             let percent = pair.taken * 100 / pair.segments;
             assert!(percent >= 99, "{percent} % with {config:?}");
+            if ack_policy == AckPolicy::Delayed {
+                pair.step(&Step::Train {
+                    count: 1_000,
+                    nanos: 242_240,
+                    echo: Echo::Ago(100),
+                });
+                assert!(pair.pairs >= 400, "{} pairs with {config:?}", pair.pairs);
+            }
         }
     }
 }
