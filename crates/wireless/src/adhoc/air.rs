@@ -1,10 +1,11 @@
 //! The air: the medium that all radios of a network share, and what each radio hears.
 //!
 //! A MAC calls [`Air::transmit`] when a node sends a frame. From that moment the air knows when the
-//! frame arrives at every node in range and how strong it is there, and notes it at those nodes.
+//! frame arrives at every node in range and how strong it is there, and notes it at those nodes, or
+//! once for all of them where most are in range.
 //! What becomes of it there (received, collided, too weak) follows later from the other frames at
 //! that node; the air works it out when somebody asks, in the order of arrivals. So a frame costs
-//! one pass over the nodes in range and no event. A MAC schedules an event for the addressed node
+//! at most one pass over the nodes in range and no event. A MAC schedules an event for the addressed node
 //! alone, at the end of the arrival ([`Transmission::arrives`]), and asks [`Air::received`] then.
 //!
 //! # Reception
@@ -37,6 +38,7 @@ use core::ops::AddAssign;
 use network::Streams;
 use units::{Duration, Instant};
 
+use self::log::Log;
 use self::neighbours::Neighbours;
 use self::radio::{Radio, Rules};
 use super::energy::{EnergyConfig, EnergyReport, Meter, Powers};
@@ -44,6 +46,7 @@ use super::mobility::{Mobility, Position};
 use super::propagation::{Propagation, RadioConfig};
 use crate::NodeId;
 
+mod log;
 mod neighbours;
 mod radio;
 #[cfg(test)]
@@ -184,8 +187,9 @@ pub trait Listen: Default + Debug {
     /// The medium became busy at `at` after it had been idle since `idle`.
     fn busy(&mut self, _at: Instant, _idle: Instant) {}
 
-    /// `node` has received a frame intact, for itself or for another node.
-    fn heard(&mut self, _node: NodeId, _signal: &Signal) {}
+    /// `node` has received a frame intact, for itself or for another node. Its last bit arrived at
+    /// `end`; the times of `frame` may be those at its sender.
+    fn heard(&mut self, _node: NodeId, _frame: &Signal, _end: Instant) {}
 
     /// A frame ended at `end` that the radio could not decode.
     fn garbled(&mut self, _end: Instant) {}
@@ -202,6 +206,8 @@ pub struct Air<L = ()> {
     propagation: Propagation,
     neighbours: Neighbours,
     rules: Rules,
+    /// Frames that radios have yet to read.
+    log: Log,
     radios: Vec<Radio<L>>,
     /// Empty without energy.
     meters: Vec<Meter>,
@@ -227,11 +233,20 @@ impl<L: Listen> Air<L> {
         let count = mobility.node_count();
         let powers = energy.map(Powers::new);
         let meter = |powers: Powers| (0..count).map(|_| Meter::new(powers)).collect();
+        let is_static = mobility.is_static();
+        let rules = Rules::new(config, &propagation);
+        let neighbours = Neighbours::new(mobility, &propagation);
+        let log = if is_static && energy.is_none() {
+            Log::new(count, &rules, |node| neighbours.fixed(node))
+        } else {
+            Log::default()
+        };
         Self {
             busy: Duration::ZERO,
             silent_from: Instant::ZERO,
-            rules: Rules::new(config, &propagation),
-            neighbours: Neighbours::new(mobility, &propagation),
+            rules,
+            log,
+            neighbours,
             propagation,
             radios: (0..count as u32)
                 .map(|node| Radio::new(NodeId(node)))
@@ -272,8 +287,12 @@ impl<L: Listen> Air<L> {
     pub fn transmit(&mut self, now: Instant, node: NodeId, frame: Frame) -> Option<Transmission> {
         let meter = self.meters.get_mut(node.index());
         let end = now + frame.duration;
-        if !self.radios[node.index()].transmit(now, end, &self.rules, meter, &mut self.counters) {
+        let radio = &mut self.radios[node.index()];
+        if !radio.transmit(now, end, &self.log, &self.rules, meter, &mut self.counters) {
             return None;
+        }
+        if self.log.is_full() {
+            self.empty_log(now);
         }
         self.frames += 1;
         self.counters.frames += 1;
@@ -283,21 +302,30 @@ impl<L: Listen> Air<L> {
         let number = FrameId(self.frames);
         let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.arrivals += links.len() as u64;
-        let radios = self.radios.as_mut_slice();
-        for link in links {
-            let signal = Signal {
-                start: now + link.delay,
-                end: end + link.delay,
-                power: link.power,
-                frame: number,
-                from: node,
-                to,
-                note: frame.note,
-            };
-            let radio = &mut radios[link.node.index()];
-            while !radio.offer(signal) {
-                let meter = self.meters.get_mut(link.node.index());
-                radio.make_room(now, &self.rules, meter, &mut self.counters);
+        let sent = Signal {
+            start: now,
+            end,
+            power: 0.0,
+            frame: number,
+            from: node,
+            to,
+            note: frame.note,
+        };
+        if self.log.is_kept() {
+            self.log.push(sent);
+        } else {
+            for link in links {
+                let signal = Signal {
+                    start: now + link.delay,
+                    end: end + link.delay,
+                    power: link.power,
+                    ..sent
+                };
+                let radio = &mut self.radios[link.node.index()];
+                while !radio.offer(signal) {
+                    let meter = self.meters.get_mut(link.node.index());
+                    radio.make_room(now, &self.rules, meter, &mut self.counters);
+                }
             }
         }
         self.receivers.clear();
@@ -388,7 +416,14 @@ impl<L: Listen> Air<L> {
     pub fn set_asleep(&mut self, now: Instant, node: NodeId, asleep: bool) {
         let meter = self.meters.get_mut(node.index());
         let radio = &mut self.radios[node.index()];
-        radio.set_asleep(now, asleep, &self.rules, meter, &mut self.counters);
+        radio.set_asleep(
+            now,
+            asleep,
+            &self.log,
+            &self.rules,
+            meter,
+            &mut self.counters,
+        );
     }
 
     /// Whether `node` has energy.
@@ -420,10 +455,19 @@ impl<L: Listen> Air<L> {
         &self.counters
     }
 
+    /// Makes room in the log: all radios read it.
+    #[cold]
+    #[inline(never)]
+    fn empty_log(&mut self, now: Instant) {
+        self.settle(now);
+        self.log.clear();
+        self.radios.iter_mut().for_each(Radio::forget_log);
+    }
+
     fn settled(&mut self, now: Instant, node: NodeId) -> &mut Radio<L> {
         let meter = self.meters.get_mut(node.index());
         let radio = &mut self.radios[node.index()];
-        radio.settle(now, &self.rules, meter, &mut self.counters);
+        radio.settle(now, &self.log, &self.rules, meter, &mut self.counters);
         radio
     }
 }

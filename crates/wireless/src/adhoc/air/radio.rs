@@ -2,8 +2,8 @@
 //!
 //! The air notes signals before they arrive. [`Radio::settle`] works out what happened, in the
 //! order of arrivals, up to the time of a question. A signal can no longer be overtaken then: every
-//! frame that is transmitted later arrives later. Until a question comes, signals wait, and one
-//! pass takes them all.
+//! frame that is transmitted later arrives later. Until a question comes, signals wait, in notes of
+//! the radio or in a log of all radios, and one pass takes them all.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,6 +13,7 @@ use units::Instant;
 
 use super::super::energy::Meter;
 use super::super::propagation::{Propagation, RadioConfig, ReceptionModel, ratio, watts};
+use super::log::{Log, Reach};
 use super::{AirCounters, Fate, FrameId, Listen, Signal};
 use crate::NodeId;
 
@@ -20,7 +21,7 @@ use crate::NodeId;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) receive: f64,
-    sense: f64,
+    pub(super) sense: f64,
     capture: f64,
     pub(super) noise: f64,
     /// The lowest ratio, if the SINR decides.
@@ -36,6 +37,18 @@ impl Rules {
             capture: ratio(config.capture),
             noise: watts(config.noise),
             sinr: by_sinr.then(|| ratio(config.sinr)),
+        }
+    }
+
+    /// What becomes of a frame that overlaps with no other.
+    #[inline(always)]
+    pub(super) fn alone(&self, power: f64) -> Fate {
+        if power < self.receive {
+            return Fate::Weak;
+        }
+        match self.sinr {
+            Some(least) if power / least < self.noise => Fate::Collided,
+            _ => Fate::Received,
         }
     }
 }
@@ -75,6 +88,10 @@ pub(super) struct Radio<L> {
     count: usize,
     /// When the last of them starts.
     latest: Instant,
+    /// When all signals that were taken the general way have ended.
+    clear: Instant,
+    /// How much of the log it has read.
+    read: usize,
     receiver: Receiver,
     pub(super) listener: L,
     /// All signals on the air, if the SINR decides.
@@ -87,6 +104,8 @@ impl<L: Listen> Radio<L> {
             pending: Box::new([Signal::NONE; BATCH]),
             count: 0,
             latest: Instant::ZERO,
+            clear: Instant::ZERO,
+            read: 0,
             receiver: Receiver {
                 node,
                 asleep: false,
@@ -159,12 +178,18 @@ impl<L: Listen> Radio<L> {
         meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        self.settle(now, rules, meter, counters);
+        self.settle_noted(now, rules, meter, counters);
         if self.count == self.pending.len() {
-            let mut pending = mem::take(&mut self.pending).into_vec();
-            pending.resize(2 * self.count, Signal::NONE);
-            self.pending = pending.into_boxed_slice();
+            self.grow();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut pending = mem::take(&mut self.pending).into_vec();
+        pending.resize(2 * self.count, Signal::NONE);
+        self.pending = pending.into_boxed_slice();
     }
 
     /// The last signal arrives before others: it takes its place behind those that start no later.
@@ -182,14 +207,89 @@ impl<L: Listen> Radio<L> {
     pub(super) fn settle(
         &mut self,
         now: Instant,
+        log: &Log,
         rules: &Rules,
         meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        let waits = self.count > 0 && self.pending[0].start < now;
-        if waits || self.receiver.occupied && self.receiver.signal.end < now {
-            self.work_out(now, rules, meter, counters);
+        if self.read < log.len() {
+            self.read(now, log, rules, counters);
+        } else {
+            self.settle_noted(now, rules, meter, counters);
         }
+    }
+
+    /// Works out what its notes say about the time before `now`.
+    #[inline(always)]
+    fn settle_noted(
+        &mut self,
+        now: Instant,
+        rules: &Rules,
+        meter: Option<&mut Meter>,
+        counters: &mut AirCounters,
+    ) {
+        if self.count > 0 && self.pending[0].start < now {
+            self.work_out(now, rules, meter, counters);
+        } else if self.receiver.occupied && self.receiver.signal.end < now {
+            self.receiver.conclude(&mut self.listener, meter, counters);
+        }
+    }
+
+    /// Reads the rest of the log, which is kept without batteries, and works out what happened
+    /// before `now`. Shortcut: only the signals that overlap with others become notes, and one that
+    /// lasts now.
+    #[inline(never)]
+    fn read(&mut self, now: Instant, log: &Log, rules: &Rules, counters: &mut AirCounters) {
+        let (mut frames, reaches) = (log.from(self.read), log.reaches(self.receiver.node));
+        self.read = log.len();
+        loop {
+            while let [frame, rest @ ..] = frames {
+                let reach = &reaches[frame.from.index()];
+                if reach.alone.is_some() {
+                    if frame.start > self.clear && !self.receiver.asleep {
+                        break;
+                    }
+                    self.note(reach.signal(frame));
+                }
+                frames = rest;
+            }
+            // Every frame from here on arrives after its transmission.
+            let until = frames.first().map_or(now, |frame| frame.start);
+            self.settle_noted(until, rules, None, counters);
+            let (receiver, listener) = (&mut self.receiver, &mut self.listener);
+            frames = receiver.take_frames(frames, reaches, rules, listener, counters);
+            let [frame, rest @ ..] = frames else {
+                return;
+            };
+            frames = rest;
+            let reach = &reaches[frame.from.index()];
+            if reach.alone.is_none() {
+                continue;
+            }
+            let signal = reach.signal(frame);
+            if rest.is_empty() && signal.start < now {
+                self.clear = self.clear.max(signal.end);
+                let (powers, listener) = (&mut self.powers, &mut self.listener);
+                let receiver = &mut self.receiver;
+                receiver.arrive(&signal, rules, listener, powers, counters);
+            } else {
+                self.note(signal);
+            }
+        }
+    }
+
+    /// Notes a signal of the log.
+    fn note(&mut self, signal: Signal) {
+        self.clear = self.clear.max(signal.end);
+        if !self.offer(signal) {
+            self.grow();
+            let _ = self.offer(signal);
+        }
+    }
+
+    /// The log that it has read is empty.
+    pub(super) const fn forget_log(&mut self) {
+        self.read = 0;
     }
 
     #[inline(never)]
@@ -230,13 +330,8 @@ impl<L: Listen> Radio<L> {
                 *counters += Fate::Off;
                 continue;
             }
-            receiver.sense(signal, rules, &mut self.listener);
-            match rules.sinr {
-                None => receiver.capture(signal, rules, &mut self.listener, counters),
-                Some(least) => {
-                    receiver.interfere(signal, rules, least, &mut self.powers, counters);
-                }
-            }
+            let (listener, powers) = (&mut self.listener, &mut self.powers);
+            receiver.arrive(signal, rules, listener, powers, counters);
         }
         if done < self.count {
             self.pending.copy_within(done..self.count, 0);
@@ -258,11 +353,12 @@ impl<L: Listen> Radio<L> {
         &mut self,
         now: Instant,
         end: Instant,
+        log: &Log,
         rules: &Rules,
         mut meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) -> bool {
-        self.settle(now, rules, meter.as_deref_mut(), counters);
+        self.settle(now, log, rules, meter.as_deref_mut(), counters);
         let receiver = &mut self.receiver;
         if let Some(meter) = meter {
             receiver.account(now, meter);
@@ -288,11 +384,12 @@ impl<L: Listen> Radio<L> {
         &mut self,
         now: Instant,
         asleep: bool,
+        log: &Log,
         rules: &Rules,
         mut meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        self.settle(now, rules, meter.as_deref_mut(), counters);
+        self.settle(now, log, rules, meter.as_deref_mut(), counters);
         let receiver = &mut self.receiver;
         if let Some(meter) = meter {
             receiver.account(now, meter);
@@ -334,14 +431,73 @@ impl Receiver {
                 self.fate = Fate::Off;
             }
         }
-        *counters += self.fate;
-        match self.fate {
-            Fate::Received => listener.heard(self.node, &self.signal),
+        let signal = self.signal;
+        self.report(&signal, signal.end, self.fate, listener, counters);
+    }
+
+    /// A signal that occupied it ended at `end`.
+    #[inline(always)]
+    fn report<L: Listen>(
+        &self,
+        frame: &Signal,
+        end: Instant,
+        fate: Fate,
+        listener: &mut L,
+        counters: &mut AirCounters,
+    ) {
+        *counters += fate;
+        match fate {
+            Fate::Received => listener.heard(self.node, frame, end),
             Fate::Off => {}
             // It ended before the radio listened again.
-            Fate::Transmitting if self.signal.end <= self.transmit_until => {}
-            _ => listener.garbled(self.signal.end),
+            Fate::Transmitting if end <= self.transmit_until => {}
+            _ => listener.garbled(end),
         }
+    }
+
+    /// Takes the frames at the head of `frames` that end here before the next one that reaches it is
+    /// transmitted, and returns the rest, at least the last one. Shortcut: [`Self::arrive`] and
+    /// [`Self::conclude`] of a receiver that nothing occupies, without energy and without sleep.
+    #[inline(always)]
+    fn take_frames<'a, L: Listen>(
+        &mut self,
+        frames: &'a [Signal],
+        reaches: &[Reach],
+        rules: &Rules,
+        listener: &mut L,
+        counters: &mut AirCounters,
+    ) -> &'a [Signal] {
+        let of = |frame: &Signal| &reaches[frame.from.index()];
+        let mut frames = frames;
+        while let [frame, rest @ ..] = frames
+            && let [next, ..] = rest
+        {
+            let reach = of(frame);
+            let (start, end) = (reach.at(frame.start), reach.at(frame.end));
+            if end >= next.start && reach.alone.is_some() {
+                let mut others = rest.iter().filter(|other| of(other).alone.is_some());
+                if others.next().is_none_or(|next| end >= next.start) {
+                    break;
+                }
+            }
+            if reach.is_sensed {
+                self.sense(start, end, listener);
+            }
+            let hears = start >= self.transmit_until;
+            match reach.alone {
+                Some(Fate::Received) if hears => {
+                    self.report(frame, end, Fate::Received, listener, counters);
+                }
+                None => {}
+                Some(Fate::Weak) if rules.sinr.is_some() => *counters += Fate::Weak,
+                Some(fate) => {
+                    let fate = if hears { fate } else { Fate::Transmitting };
+                    self.report(frame, end, fate, listener, counters);
+                }
+            }
+            frames = rest;
+        }
+        frames
     }
 
     /// Takes the signals at the head of `signals` that end before `now` and before the next one
@@ -380,7 +536,7 @@ impl Receiver {
                 listener.garbled(signal.end);
             } else {
                 *counters += Fate::Received;
-                listener.heard(self.node, signal);
+                listener.heard(self.node, signal, signal.end);
             }
             taken += 1;
             signals = rest;
@@ -389,15 +545,32 @@ impl Receiver {
         taken
     }
 
-    /// A signal may make the medium busy.
+    /// A signal arrives.
     #[inline(always)]
-    fn sense<L: Listen>(&mut self, signal: &Signal, rules: &Rules, listener: &mut L) {
+    fn arrive<L: Listen>(
+        &mut self,
+        signal: &Signal,
+        rules: &Rules,
+        listener: &mut L,
+        powers: &mut Vec<Power>,
+        counters: &mut AirCounters,
+    ) {
         if signal.power >= rules.sense {
-            if self.busy_until <= signal.start {
-                listener.busy(signal.start, self.busy_until);
-            }
-            self.busy_until = self.busy_until.max(signal.end);
+            self.sense(signal.start, signal.end, listener);
         }
+        match rules.sinr {
+            None => self.capture(signal, rules, listener, counters),
+            Some(least) => self.interfere(signal, rules, least, powers, counters),
+        }
+    }
+
+    /// A signal makes the medium busy.
+    #[inline(always)]
+    fn sense<L: Listen>(&mut self, start: Instant, end: Instant, listener: &mut L) {
+        if self.busy_until <= start {
+            listener.busy(start, self.busy_until);
+        }
+        self.busy_until = self.busy_until.max(end);
     }
 
     /// A signal arrives, and pairs of signals decide.
