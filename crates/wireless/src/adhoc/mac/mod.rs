@@ -14,6 +14,7 @@ use crate::{DropCause, NodeId};
 pub mod csma;
 pub mod dcf;
 pub mod lowpan;
+mod timers;
 
 /// A frame that a node hands to its MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
