@@ -285,10 +285,10 @@ impl<L: Listen> Air<L> {
     /// `None` if the node has no energy or sleeps: then nothing happens. A node that still
     /// transmits another frame sends both.
     pub fn transmit(&mut self, now: Instant, node: NodeId, frame: Frame) -> Option<Transmission> {
-        let meter = self.meters.get_mut(node.index());
         let end = now + frame.duration;
-        let radio = &mut self.radios[node.index()];
-        if !radio.transmit(now, end, &self.log, &self.rules, meter, &mut self.counters) {
+        self.settled(now, node);
+        let meter = self.meters.get_mut(node.index());
+        if !self.radios[node.index()].transmit(now, end, meter) {
             return None;
         }
         if self.log.is_full() {
@@ -331,8 +331,12 @@ impl<L: Listen> Air<L> {
         self.receivers.clear();
         let mut arrives = None;
         if frame.to.is_some() {
-            let place = links.binary_search_by_key(&to, |link| link.node);
-            arrives = place.ok().map(|place| end + links[place].delay);
+            arrives = if self.log.is_kept() {
+                self.log.arrives(&sent, to)
+            } else {
+                let place = links.binary_search_by_key(&to, |link| link.node);
+                place.ok().map(|place| end + links[place].delay)
+            };
         } else {
             let decode = links.iter().filter(|link| link.power >= self.rules.receive);
             self.receivers.extend(decode.map(|link| Receiver {
@@ -406,6 +410,12 @@ impl<L: Listen> Air<L> {
         self.settled(now, node).receiving(now)
     }
 
+    /// [`Self::busy_until`] and [`Self::listener`].
+    pub fn medium(&mut self, now: Instant, node: NodeId) -> (Instant, &mut L) {
+        let radio = self.settled(now, node);
+        (radio.busy_until(), &mut radio.listener)
+    }
+
     /// What the MAC keeps at `node`, after everything that happened before `now`.
     pub fn listener(&mut self, now: Instant, node: NodeId) -> &mut L {
         &mut self.settled(now, node).listener
@@ -414,16 +424,10 @@ impl<L: Listen> Air<L> {
     /// Lets the radio of `node` sleep, or wakes it. A radio that sleeps neither transmits nor
     /// receives, and does not sense a frame that began while it slept.
     pub fn set_asleep(&mut self, now: Instant, node: NodeId, asleep: bool) {
+        self.settled(now, node);
         let meter = self.meters.get_mut(node.index());
         let radio = &mut self.radios[node.index()];
-        radio.set_asleep(
-            now,
-            asleep,
-            &self.log,
-            &self.rules,
-            meter,
-            &mut self.counters,
-        );
+        radio.set_asleep(now, asleep, meter, &mut self.counters);
     }
 
     /// Whether `node` has energy.
@@ -464,10 +468,18 @@ impl<L: Listen> Air<L> {
         self.radios.iter_mut().for_each(Radio::forget_log);
     }
 
+    #[inline(always)]
     fn settled(&mut self, now: Instant, node: NodeId) -> &mut Radio<L> {
+        if self.radios[node.index()].is_behind(now, &self.log) {
+            self.catch_up(now, node);
+        }
+        &mut self.radios[node.index()]
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self, now: Instant, node: NodeId) {
         let meter = self.meters.get_mut(node.index());
         let radio = &mut self.radios[node.index()];
         radio.settle(now, &self.log, &self.rules, meter, &mut self.counters);
-        radio
     }
 }

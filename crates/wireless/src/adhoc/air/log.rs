@@ -127,6 +127,13 @@ impl Log {
         self.frames.clear();
     }
 
+    /// When the last bit of a frame arrives at `to`; `None` if that is out of range.
+    pub(super) fn arrives(&self, frame: &Signal, to: NodeId) -> Option<Instant> {
+        let place = to.index() * self.nodes + frame.from.index();
+        let reach = self.reaches.get(place)?;
+        reach.alone.map(|_| reach.at(frame.end))
+    }
+
     /// The frames from a place on.
     pub(super) fn from(&self, place: usize) -> &[Signal] {
         &self.frames[place..]

@@ -106,10 +106,16 @@ impl Neighbours {
     }
 
     /// The nodes in range, in their order.
+    #[inline]
     pub(super) fn of(&mut self, now: Instant, node: NodeId, propagation: &Propagation) -> &[Link] {
         if self.mobility.is_static() {
             return self.fixed(node);
         }
+        self.moving(now, node, propagation)
+    }
+
+    #[inline(never)]
+    fn moving(&mut self, now: Instant, node: NodeId, propagation: &Propagation) -> &[Link] {
         if now >= self.valid {
             self.find(now, propagation);
         }

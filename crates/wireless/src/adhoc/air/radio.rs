@@ -202,6 +202,14 @@ impl<L: Listen> Radio<L> {
         self.pending[place..self.count].rotate_right(1);
     }
 
+    /// Whether something happened before `now` that is not worked out.
+    #[inline(always)]
+    pub(super) fn is_behind(&self, now: Instant, log: &Log) -> bool {
+        self.read < log.len()
+            || self.receiver.occupied && self.receiver.signal.end < now
+            || self.count > 0 && self.pending[0].start < now
+    }
+
     /// Works out what happened before `now`.
     #[inline(always)]
     pub(super) fn settle(
@@ -238,7 +246,6 @@ impl<L: Listen> Radio<L> {
     /// Reads the rest of the log, which is kept without batteries, and works out what happened
     /// before `now`. Shortcut: only the signals that overlap with others become notes, and one that
     /// lasts now.
-    #[inline(never)]
     fn read(&mut self, now: Instant, log: &Log, rules: &Rules, counters: &mut AirCounters) {
         let (mut frames, reaches) = (log.from(self.read), log.reaches(self.receiver.node));
         self.read = log.len();
@@ -266,15 +273,27 @@ impl<L: Listen> Radio<L> {
             if reach.alone.is_none() {
                 continue;
             }
-            let signal = reach.signal(frame);
-            if rest.is_empty() && signal.start < now {
-                self.clear = self.clear.max(signal.end);
-                let (powers, listener) = (&mut self.powers, &mut self.listener);
-                let receiver = &mut self.receiver;
-                receiver.arrive(&signal, rules, listener, powers, counters);
-            } else {
-                self.note(signal);
-            }
+            self.begin(now, reach.signal(frame), rest.is_empty(), rules, counters);
+        }
+    }
+
+    /// A signal arrives that overlaps with others, or with `now`.
+    #[inline(never)]
+    fn begin(
+        &mut self,
+        now: Instant,
+        signal: Signal,
+        is_last: bool,
+        rules: &Rules,
+        counters: &mut AirCounters,
+    ) {
+        if is_last && signal.start < now {
+            self.clear = self.clear.max(signal.end);
+            let (powers, listener) = (&mut self.powers, &mut self.listener);
+            let receiver = &mut self.receiver;
+            receiver.arrive(&signal, rules, listener, powers, counters);
+        } else {
+            self.note(signal);
         }
     }
 
@@ -348,17 +367,14 @@ impl<L: Listen> Radio<L> {
         self.receiver.account(now, meter);
     }
 
-    /// The node transmits from `now` until `end`; false if it cannot.
+    /// The node transmits from `now` until `end`; false if it cannot. What happened before `now` is
+    /// worked out.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
         end: Instant,
-        log: &Log,
-        rules: &Rules,
-        mut meter: Option<&mut Meter>,
-        counters: &mut AirCounters,
+        meter: Option<&mut Meter>,
     ) -> bool {
-        self.settle(now, log, rules, meter.as_deref_mut(), counters);
         let receiver = &mut self.receiver;
         if let Some(meter) = meter {
             receiver.account(now, meter);
@@ -380,16 +396,14 @@ impl<L: Listen> Radio<L> {
         true
     }
 
+    /// What happened before `now` is worked out.
     pub(super) fn set_asleep(
         &mut self,
         now: Instant,
         asleep: bool,
-        log: &Log,
-        rules: &Rules,
-        mut meter: Option<&mut Meter>,
+        meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        self.settle(now, log, rules, meter.as_deref_mut(), counters);
         let receiver = &mut self.receiver;
         if let Some(meter) = meter {
             receiver.account(now, meter);
@@ -467,36 +481,40 @@ impl Receiver {
         listener: &mut L,
         counters: &mut AirCounters,
     ) -> &'a [Signal] {
-        let of = |frame: &Signal| &reaches[frame.from.index()];
+        let (node, transmit_until) = (self.node, self.transmit_until);
+        let mut busy_until = self.busy_until;
         let mut frames = frames;
         while let [frame, rest @ ..] = frames
             && let [next, ..] = rest
         {
-            let reach = of(frame);
+            let reach = &reaches[frame.from.index()];
             let (start, end) = (reach.at(frame.start), reach.at(frame.end));
-            if end >= next.start && reach.alone.is_some() {
-                let mut others = rest.iter().filter(|other| of(other).alone.is_some());
-                if others.next().is_none_or(|next| end >= next.start) {
-                    break;
-                }
+            if end >= next.start && reach.alone.is_some() && overlaps(end, rest, reaches) {
+                break;
             }
             if reach.is_sensed {
-                self.sense(start, end, listener);
+                if busy_until <= start {
+                    listener.busy(start, busy_until);
+                }
+                busy_until = busy_until.max(end);
             }
-            let hears = start >= self.transmit_until;
+            let hears = start >= transmit_until;
             match reach.alone {
-                Some(Fate::Received) if hears => {
-                    self.report(frame, end, Fate::Received, listener, counters);
-                }
                 None => {}
-                Some(Fate::Weak) if rules.sinr.is_some() => *counters += Fate::Weak,
-                Some(fate) => {
-                    let fate = if hears { fate } else { Fate::Transmitting };
-                    self.report(frame, end, fate, listener, counters);
+                Some(Fate::Received) if hears => {
+                    *counters += Fate::Received;
+                    listener.heard(node, frame, end);
                 }
+                Some(Fate::Weak) if rules.sinr.is_some() => *counters += Fate::Weak,
+                Some(fate) if hears => {
+                    *counters += fate;
+                    listener.garbled(end);
+                }
+                Some(_) => self.report(frame, end, Fate::Transmitting, listener, counters),
             }
             frames = rest;
         }
+        self.busy_until = busy_until;
         frames
     }
 
@@ -643,4 +661,13 @@ impl Receiver {
             power: signal.power,
         });
     }
+}
+
+/// Whether the first of `frames` that reaches a radio is transmitted before `end`, or none does.
+#[cold]
+#[inline(never)]
+fn overlaps(end: Instant, frames: &[Signal], reaches: &[Reach]) -> bool {
+    let reaches_it = |frame: &&Signal| reaches[frame.from.index()].alone.is_some();
+    let next = frames.iter().find(reaches_it);
+    next.is_none_or(|next| end >= next.start)
 }

@@ -191,8 +191,8 @@ impl Dcf {
 
     /// When the backoff of `node` ends if no further frame arrives.
     fn backoff_ends(&mut self, now: Instant, node: NodeId) -> Option<Instant> {
-        let idle = self.air.busy_until(now, node);
-        self.air.listener(now, node).ends(idle)
+        let (idle, contention) = self.air.medium(now, node);
+        contention.ends(idle)
     }
 
     /// Contends for the medium, from now on or with the backoff that counts already.
@@ -485,8 +485,7 @@ impl Mac for Dcf {
         station.delivered = false;
         station.short_tries = 0;
         station.long_tries = 0;
-        let idle = self.air.busy_until(now, node);
-        let contention = self.air.listener(now, node);
+        let (idle, contention) = self.air.medium(now, node);
         if contention.ends(idle).is_none() {
             if !self.config.idle_backoff && contention.starts(idle) <= now {
                 // The medium has been idle for long enough.
