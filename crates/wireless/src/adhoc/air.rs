@@ -184,6 +184,11 @@ impl AddAssign<Fate> for AirCounters {
 /// What a MAC keeps at each radio, and how the radio informs it. Calls at a node come in the order
 /// of its past, not when it happens but when somebody asks.
 pub trait Listen: Default + Debug {
+    /// Whether [`Self::busy`] does something. No call of the radio makes it true.
+    fn minds_busy(&self) -> bool {
+        true
+    }
+
     /// The medium became busy at `at` after it had been idle since `idle`.
     fn busy(&mut self, _at: Instant, _idle: Instant) {}
 

@@ -263,8 +263,16 @@ impl<L: Listen> Radio<L> {
             // Every frame from here on arrives after its transmission.
             let until = frames.first().map_or(now, |frame| frame.start);
             self.settle_noted(until, rules, None, counters);
+            let Some(first) = frames.first() else {
+                return;
+            };
             let (receiver, listener) = (&mut self.receiver, &mut self.listener);
-            frames = receiver.take_frames(frames, reaches, rules, listener, counters);
+            let is_quiet = !listener.minds_busy() && first.start >= receiver.transmit_until;
+            frames = if is_quiet {
+                receiver.take_frames::<L, true>(frames, reaches, rules, listener, counters)
+            } else {
+                receiver.take_frames::<L, false>(frames, reaches, rules, listener, counters)
+            };
             let [frame, rest @ ..] = frames else {
                 return;
             };
@@ -471,9 +479,10 @@ impl Receiver {
 
     /// Takes the frames at the head of `frames` that end here before the next one that reaches it is
     /// transmitted, and returns the rest, at least the last one. Shortcut: [`Self::arrive`] and
-    /// [`Self::conclude`] of a receiver that nothing occupies, without energy and without sleep.
+    /// [`Self::conclude`] of a receiver that nothing occupies, without energy and without sleep. If it
+    /// is quiet, its node does not transmit in that time, and does not mind when the medium is busy.
     #[inline(always)]
-    fn take_frames<'a, L: Listen>(
+    fn take_frames<'a, L: Listen, const QUIET: bool>(
         &mut self,
         frames: &'a [Signal],
         reaches: &[Reach],
@@ -493,12 +502,12 @@ impl Receiver {
                 break;
             }
             if reach.is_sensed {
-                if busy_until <= start {
+                if !QUIET && busy_until <= start {
                     listener.busy(start, busy_until);
                 }
                 busy_until = busy_until.max(end);
             }
-            let hears = start >= transmit_until;
+            let hears = QUIET || start >= transmit_until;
             match reach.alone {
                 None => {}
                 Some(Fate::Received) if hears => {

@@ -10,11 +10,19 @@ struct Log {
     heard: Vec<(NodeId, u64)>,
     garbled: Vec<Instant>,
     busy: Vec<(Instant, Instant)>,
+    /// It does not note when the medium is busy.
+    is_quiet: bool,
 }
 
 impl Listen for Log {
+    fn minds_busy(&self) -> bool {
+        !self.is_quiet
+    }
+
     fn busy(&mut self, at: Instant, idle: Instant) {
-        self.busy.push((at, idle));
+        if !self.is_quiet {
+            self.busy.push((at, idle));
+        }
     }
 
     fn heard(&mut self, node: NodeId, frame: &Signal, _: Instant) {
@@ -441,6 +449,9 @@ fn run(
         let to = crate::random::below(&mut rng, 40) as u32;
         let micros = 1 + crate::random::below(&mut rng, 80);
         air.transmit(now, NodeId(from), frame(to, micros));
+        if step % 10 == 0 {
+            air.listener(now, NodeId(from)).is_quiet = to % 2 == 0;
+        }
         if step % 50 == 0 {
             air.set_asleep(now, NodeId(to), step % 100 == 0);
         }

@@ -329,13 +329,7 @@ impl Dsdv {
 
     /// [`Self::learn`], if the table has no better route with the same number.
     #[inline(never)]
-    fn learn_news(
-        &mut self,
-        now: Instant,
-        from: NodeId,
-        heard: Advertised,
-        metric: u8,
-    ) -> bool {
+    fn learn_news(&mut self, now: Instant, from: NodeId, heard: Advertised, metric: u8) -> bool {
         if heard.to == self.own {
             if heard.metric >= UNREACHABLE && heard.sequence > self.sequence {
                 // The next full update has a newer number than the one that is advertised.

@@ -46,6 +46,10 @@ impl Ears {
 }
 
 impl Listen for Ears {
+    fn minds_busy(&self) -> bool {
+        false
+    }
+
     fn heard(&mut self, _: NodeId, frame: &Signal, _: Instant) {
         self.is_answered |= frame.note == self.expected;
     }

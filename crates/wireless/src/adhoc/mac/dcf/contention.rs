@@ -64,6 +64,10 @@ impl Contention {
 }
 
 impl Listen for Contention {
+    fn minds_busy(&self) -> bool {
+        self.counting
+    }
+
     fn busy(&mut self, at: Instant, idle: Instant) {
         if !self.counting {
             return;
