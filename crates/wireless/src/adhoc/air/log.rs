@@ -17,7 +17,7 @@ use super::{Fate, Signal};
 use crate::NodeId;
 
 /// Frames in the log when all radios read it.
-const CAPACITY: usize = 128;
+const CAPACITY: usize = 256;
 /// On the average, a frame reaches at least one of so many radios.
 const SHARE: usize = 4;
 

@@ -505,7 +505,7 @@ impl Receiver {
                 if !QUIET && busy_until <= start {
                     listener.busy(start, busy_until);
                 }
-                busy_until = busy_until.max(end);
+                busy_until = if QUIET { end } else { busy_until.max(end) };
             }
             let hears = QUIET || start >= transmit_until;
             match reach.alone {

@@ -78,6 +78,20 @@ pub trait Mac: Debug + Send {
     /// after its frame arrived: then `Received` comes once, and `Failed` may follow.
     fn step(&mut self, events: &mut Vec<MacEvent>);
 
+    /// Performs events that are due by `until`, at least one, up to the first that reports something.
+    /// Returns when the last one was due.
+    fn run(&mut self, until: Instant, events: &mut Vec<MacEvent>) -> Instant {
+        let mut at = self.next_event();
+        loop {
+            self.step(events);
+            let next = self.next_event();
+            if !events.is_empty() || next > until {
+                return at;
+            }
+            at = next;
+        }
+    }
+
     /// The radios, if it has any that can be asked.
     fn radios(&mut self) -> Option<&mut dyn Radios> {
         None
