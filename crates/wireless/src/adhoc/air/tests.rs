@@ -450,7 +450,7 @@ fn run(
         let micros = 1 + crate::random::below(&mut rng, 80);
         air.transmit(now, NodeId(from), frame(to, micros));
         if step % 10 == 0 {
-            air.listener(now, NodeId(from)).is_quiet = to % 2 == 0;
+            air.listener(now, NodeId(from)).is_quiet = to.is_multiple_of(2);
         }
         if step % 50 == 0 {
             air.set_asleep(now, NodeId(to), step % 100 == 0);
