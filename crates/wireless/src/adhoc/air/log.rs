@@ -44,7 +44,6 @@ impl Reach {
 
     fn new(link: &Link, rules: &Rules) -> Self {
         Self {
-            // No more than a second: the light takes it for 300,000 km.
             delay: link.delay.as_nanos() as u32,
             alone: Some(rules.alone(link.power)),
             is_sensed: link.power >= rules.sense,
@@ -87,7 +86,10 @@ impl Log {
     ) -> Self {
         let all = || (0..nodes as u32).map(NodeId);
         let count: usize = all().map(|node| links(node).len()).sum();
-        if count * SHARE < nodes * nodes.saturating_sub(1) {
+        let is_far = |link: &Link| link.delay.as_nanos() > u32::MAX.into();
+        if count * SHARE < nodes * nodes.saturating_sub(1)
+            || all().any(|node| links(node).iter().any(is_far))
+        {
             return Self::default();
         }
         let mut reaches = vec![Reach::NONE; nodes * nodes];
