@@ -1,10 +1,11 @@
 //! The air: the medium that all radios of a network share, and what each radio hears.
 //!
 //! A MAC calls [`Air::transmit`] when a node sends a frame. From that moment the air knows when the
-//! frame arrives at every node in range and how strong it is there, and notes it at those nodes.
+//! frame arrives at every node in range and how strong it is there, and notes it at those nodes, or
+//! once for all of them where most are in range.
 //! What becomes of it there (received, collided, too weak) follows later from the other frames at
 //! that node; the air works it out when somebody asks, in the order of arrivals. So a frame costs
-//! one pass over the nodes in range and no event. A MAC schedules an event for the addressed node
+//! at most one pass over the nodes in range and no event. A MAC schedules an event for the addressed node
 //! alone, at the end of the arrival ([`Transmission::arrives`]), and asks [`Air::received`] then.
 //!
 //! # Reception
@@ -37,6 +38,7 @@ use core::ops::AddAssign;
 use network::Streams;
 use units::{Duration, Instant};
 
+use self::log::Log;
 use self::neighbours::Neighbours;
 use self::radio::{Radio, Rules};
 use super::energy::{EnergyConfig, EnergyReport, Meter, Powers};
@@ -44,6 +46,7 @@ use super::mobility::{Mobility, Position};
 use super::propagation::{Propagation, RadioConfig};
 use crate::NodeId;
 
+mod log;
 mod neighbours;
 mod radio;
 #[cfg(test)]
@@ -181,11 +184,17 @@ impl AddAssign<Fate> for AirCounters {
 /// What a MAC keeps at each radio, and how the radio informs it. Calls at a node come in the order
 /// of its past, not when it happens but when somebody asks.
 pub trait Listen: Default + Debug {
+    /// Whether [`Self::busy`] does something. No call of the radio makes it true.
+    fn minds_busy(&self) -> bool {
+        true
+    }
+
     /// The medium became busy at `at` after it had been idle since `idle`.
     fn busy(&mut self, _at: Instant, _idle: Instant) {}
 
-    /// `node` has received a frame intact, for itself or for another node.
-    fn heard(&mut self, _node: NodeId, _signal: &Signal) {}
+    /// `node` has received a frame intact, for itself or for another node. Its last bit arrived at
+    /// `end`; the times of `frame` may be those at its sender.
+    fn heard(&mut self, _node: NodeId, _frame: &Signal, _end: Instant) {}
 
     /// A frame ended at `end` that the radio could not decode.
     fn garbled(&mut self, _end: Instant) {}
@@ -202,6 +211,8 @@ pub struct Air<L = ()> {
     propagation: Propagation,
     neighbours: Neighbours,
     rules: Rules,
+    /// Frames that radios have yet to read.
+    log: Log,
     radios: Vec<Radio<L>>,
     /// Empty without energy.
     meters: Vec<Meter>,
@@ -227,11 +238,20 @@ impl<L: Listen> Air<L> {
         let count = mobility.node_count();
         let powers = energy.map(Powers::new);
         let meter = |powers: Powers| (0..count).map(|_| Meter::new(powers)).collect();
+        let is_static = mobility.is_static();
+        let rules = Rules::new(config, &propagation);
+        let neighbours = Neighbours::new(mobility, &propagation);
+        let log = if is_static && energy.is_none() {
+            Log::new(count, &rules, |node| neighbours.fixed(node))
+        } else {
+            Log::default()
+        };
         Self {
             busy: Duration::ZERO,
             silent_from: Instant::ZERO,
-            rules: Rules::new(config, &propagation),
-            neighbours: Neighbours::new(mobility, &propagation),
+            rules,
+            log,
+            neighbours,
             propagation,
             radios: (0..count as u32)
                 .map(|node| Radio::new(NodeId(node)))
@@ -270,10 +290,14 @@ impl<L: Listen> Air<L> {
     /// `None` if the node has no energy or sleeps: then nothing happens. A node that still
     /// transmits another frame sends both.
     pub fn transmit(&mut self, now: Instant, node: NodeId, frame: Frame) -> Option<Transmission> {
-        let meter = self.meters.get_mut(node.index());
         let end = now + frame.duration;
-        if !self.radios[node.index()].transmit(now, end, &self.rules, meter, &mut self.counters) {
+        self.settled(now, node);
+        let meter = self.meters.get_mut(node.index());
+        if !self.radios[node.index()].transmit(now, end, meter) {
             return None;
+        }
+        if self.log.is_full() {
+            self.empty_log(now);
         }
         self.frames += 1;
         self.counters.frames += 1;
@@ -283,28 +307,41 @@ impl<L: Listen> Air<L> {
         let number = FrameId(self.frames);
         let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.arrivals += links.len() as u64;
-        let radios = self.radios.as_mut_slice();
-        for link in links {
-            let signal = Signal {
-                start: now + link.delay,
-                end: end + link.delay,
-                power: link.power,
-                frame: number,
-                from: node,
-                to,
-                note: frame.note,
-            };
-            let radio = &mut radios[link.node.index()];
-            while !radio.offer(signal) {
-                let meter = self.meters.get_mut(link.node.index());
-                radio.make_room(now, &self.rules, meter, &mut self.counters);
+        let sent = Signal {
+            start: now,
+            end,
+            power: 0.0,
+            frame: number,
+            from: node,
+            to,
+            note: frame.note,
+        };
+        if self.log.is_kept() {
+            self.log.push(sent);
+        } else {
+            for link in links {
+                let signal = Signal {
+                    start: now + link.delay,
+                    end: end + link.delay,
+                    power: link.power,
+                    ..sent
+                };
+                let radio = &mut self.radios[link.node.index()];
+                while !radio.offer(signal) {
+                    let meter = self.meters.get_mut(link.node.index());
+                    radio.make_room(now, &self.rules, meter, &mut self.counters);
+                }
             }
         }
         self.receivers.clear();
         let mut arrives = None;
         if frame.to.is_some() {
-            let place = links.binary_search_by_key(&to, |link| link.node);
-            arrives = place.ok().map(|place| end + links[place].delay);
+            arrives = if self.log.is_kept() {
+                self.log.arrives(&sent, to)
+            } else {
+                let place = links.binary_search_by_key(&to, |link| link.node);
+                place.ok().map(|place| end + links[place].delay)
+            };
         } else {
             let decode = links.iter().filter(|link| link.power >= self.rules.receive);
             self.receivers.extend(decode.map(|link| Receiver {
@@ -378,6 +415,12 @@ impl<L: Listen> Air<L> {
         self.settled(now, node).receiving(now)
     }
 
+    /// [`Self::busy_until`] and [`Self::listener`].
+    pub fn medium(&mut self, now: Instant, node: NodeId) -> (Instant, &mut L) {
+        let radio = self.settled(now, node);
+        (radio.busy_until(), &mut radio.listener)
+    }
+
     /// What the MAC keeps at `node`, after everything that happened before `now`.
     pub fn listener(&mut self, now: Instant, node: NodeId) -> &mut L {
         &mut self.settled(now, node).listener
@@ -386,9 +429,10 @@ impl<L: Listen> Air<L> {
     /// Lets the radio of `node` sleep, or wakes it. A radio that sleeps neither transmits nor
     /// receives, and does not sense a frame that began while it slept.
     pub fn set_asleep(&mut self, now: Instant, node: NodeId, asleep: bool) {
+        self.settled(now, node);
         let meter = self.meters.get_mut(node.index());
         let radio = &mut self.radios[node.index()];
-        radio.set_asleep(now, asleep, &self.rules, meter, &mut self.counters);
+        radio.set_asleep(now, asleep, meter, &mut self.counters);
     }
 
     /// Whether `node` has energy.
@@ -420,10 +464,27 @@ impl<L: Listen> Air<L> {
         &self.counters
     }
 
+    /// Makes room in the log: all radios read it.
+    #[cold]
+    #[inline(never)]
+    fn empty_log(&mut self, now: Instant) {
+        self.settle(now);
+        self.log.clear();
+        self.radios.iter_mut().for_each(Radio::forget_log);
+    }
+
+    #[inline(always)]
     fn settled(&mut self, now: Instant, node: NodeId) -> &mut Radio<L> {
+        if self.radios[node.index()].is_behind(now, &self.log) {
+            self.catch_up(now, node);
+        }
+        &mut self.radios[node.index()]
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self, now: Instant, node: NodeId) {
         let meter = self.meters.get_mut(node.index());
         let radio = &mut self.radios[node.index()];
-        radio.settle(now, &self.rules, meter, &mut self.counters);
-        radio
+        radio.settle(now, &self.log, &self.rules, meter, &mut self.counters);
     }
 }

@@ -516,9 +516,9 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         }
     }
 
-    /// Performs the next event of the MAC. Few of them report something.
-    fn step_mac(&mut self) {
-        self.mac.step(&mut self.events);
+    /// Performs events of the MAC up to `until`, or to the first that reports something: few do.
+    fn run_mac(&mut self, until: Instant) {
+        self.now = self.mac.run(until, &mut self.events);
         if !self.events.is_empty() {
             let mut events = mem::take(&mut self.events);
             for event in events.drain(..) {

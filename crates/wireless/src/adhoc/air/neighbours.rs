@@ -99,12 +99,23 @@ impl Neighbours {
         self.mobility.position(node, at)
     }
 
+    /// The nodes in range of one that does not move, in their order.
+    pub(super) fn fixed(&self, node: NodeId) -> &[Link] {
+        let (first, end) = (self.starts[node.index()], self.starts[node.index() + 1]);
+        &self.links[first as usize..end as usize]
+    }
+
     /// The nodes in range, in their order.
+    #[inline]
     pub(super) fn of(&mut self, now: Instant, node: NodeId, propagation: &Propagation) -> &[Link] {
         if self.mobility.is_static() {
-            let (first, end) = (self.starts[node.index()], self.starts[node.index() + 1]);
-            return &self.links[first as usize..end as usize];
+            return self.fixed(node);
         }
+        self.moving(now, node, propagation)
+    }
+
+    #[inline(never)]
+    fn moving(&mut self, now: Instant, node: NodeId, propagation: &Propagation) -> &[Link] {
         if now >= self.valid {
             self.find(now, propagation);
         }

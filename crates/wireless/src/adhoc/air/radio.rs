@@ -2,8 +2,8 @@
 //!
 //! The air notes signals before they arrive. [`Radio::settle`] works out what happened, in the
 //! order of arrivals, up to the time of a question. A signal can no longer be overtaken then: every
-//! frame that is transmitted later arrives later. Until a question comes, signals wait, and one
-//! pass takes them all.
+//! frame that is transmitted later arrives later. Until a question comes, signals wait, in notes of
+//! the radio or in a log of all radios, and one pass takes them all.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,14 +13,17 @@ use units::Instant;
 
 use super::super::energy::Meter;
 use super::super::propagation::{Propagation, RadioConfig, ReceptionModel, ratio, watts};
+use super::log::Log;
 use super::{AirCounters, Fate, FrameId, Listen, Signal};
 use crate::NodeId;
+
+mod reading;
 
 /// What is the same at all radios. Powers in watts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) receive: f64,
-    sense: f64,
+    pub(super) sense: f64,
     capture: f64,
     pub(super) noise: f64,
     /// The lowest ratio, if the SINR decides.
@@ -36,6 +39,18 @@ impl Rules {
             capture: ratio(config.capture),
             noise: watts(config.noise),
             sinr: by_sinr.then(|| ratio(config.sinr)),
+        }
+    }
+
+    /// What becomes of a frame that overlaps with no other.
+    #[inline(always)]
+    pub(super) fn alone(&self, power: f64) -> Fate {
+        if power < self.receive {
+            return Fate::Weak;
+        }
+        match self.sinr {
+            Some(least) if power / least < self.noise => Fate::Collided,
+            _ => Fate::Received,
         }
     }
 }
@@ -75,6 +90,10 @@ pub(super) struct Radio<L> {
     count: usize,
     /// When the last of them starts.
     latest: Instant,
+    /// When all signals that were taken the general way have ended.
+    clear: Instant,
+    /// How much of the log it has read.
+    read: usize,
     receiver: Receiver,
     pub(super) listener: L,
     /// All signals on the air, if the SINR decides.
@@ -87,6 +106,8 @@ impl<L: Listen> Radio<L> {
             pending: Box::new([Signal::NONE; BATCH]),
             count: 0,
             latest: Instant::ZERO,
+            clear: Instant::ZERO,
+            read: 0,
             receiver: Receiver {
                 node,
                 asleep: false,
@@ -159,12 +180,18 @@ impl<L: Listen> Radio<L> {
         meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        self.settle(now, rules, meter, counters);
+        self.settle_noted(now, rules, meter, counters);
         if self.count == self.pending.len() {
-            let mut pending = mem::take(&mut self.pending).into_vec();
-            pending.resize(2 * self.count, Signal::NONE);
-            self.pending = pending.into_boxed_slice();
+            self.grow();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut pending = mem::take(&mut self.pending).into_vec();
+        pending.resize(2 * self.count, Signal::NONE);
+        self.pending = pending.into_boxed_slice();
     }
 
     /// The last signal arrives before others: it takes its place behind those that start no later.
@@ -177,18 +204,44 @@ impl<L: Listen> Radio<L> {
         self.pending[place..self.count].rotate_right(1);
     }
 
+    /// Whether something happened before `now` that is not worked out.
+    #[inline(always)]
+    pub(super) fn is_behind(&self, now: Instant, log: &Log) -> bool {
+        self.read < log.len()
+            || self.receiver.occupied && self.receiver.signal.end < now
+            || self.count > 0 && self.pending[0].start < now
+    }
+
     /// Works out what happened before `now`.
     #[inline(always)]
     pub(super) fn settle(
+        &mut self,
+        now: Instant,
+        log: &Log,
+        rules: &Rules,
+        meter: Option<&mut Meter>,
+        counters: &mut AirCounters,
+    ) {
+        if self.read < log.len() {
+            self.read(now, log, rules, counters);
+        } else {
+            self.settle_noted(now, rules, meter, counters);
+        }
+    }
+
+    /// Works out what its notes say about the time before `now`.
+    #[inline(always)]
+    fn settle_noted(
         &mut self,
         now: Instant,
         rules: &Rules,
         meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        let waits = self.count > 0 && self.pending[0].start < now;
-        if waits || self.receiver.occupied && self.receiver.signal.end < now {
+        if self.count > 0 && self.pending[0].start < now {
             self.work_out(now, rules, meter, counters);
+        } else if self.receiver.occupied && self.receiver.signal.end < now {
+            self.receiver.conclude(&mut self.listener, meter, counters);
         }
     }
 
@@ -230,13 +283,8 @@ impl<L: Listen> Radio<L> {
                 *counters += Fate::Off;
                 continue;
             }
-            receiver.sense(signal, rules, &mut self.listener);
-            match rules.sinr {
-                None => receiver.capture(signal, rules, &mut self.listener, counters),
-                Some(least) => {
-                    receiver.interfere(signal, rules, least, &mut self.powers, counters);
-                }
-            }
+            let (listener, powers) = (&mut self.listener, &mut self.powers);
+            receiver.arrive(signal, rules, listener, powers, counters);
         }
         if done < self.count {
             self.pending.copy_within(done..self.count, 0);
@@ -253,16 +301,14 @@ impl<L: Listen> Radio<L> {
         self.receiver.account(now, meter);
     }
 
-    /// The node transmits from `now` until `end`; false if it cannot.
+    /// The node transmits from `now` until `end`; false if it cannot. What happened before `now` is
+    /// worked out.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
         end: Instant,
-        rules: &Rules,
-        mut meter: Option<&mut Meter>,
-        counters: &mut AirCounters,
+        meter: Option<&mut Meter>,
     ) -> bool {
-        self.settle(now, rules, meter.as_deref_mut(), counters);
         let receiver = &mut self.receiver;
         if let Some(meter) = meter {
             receiver.account(now, meter);
@@ -284,15 +330,14 @@ impl<L: Listen> Radio<L> {
         true
     }
 
+    /// What happened before `now` is worked out.
     pub(super) fn set_asleep(
         &mut self,
         now: Instant,
         asleep: bool,
-        rules: &Rules,
-        mut meter: Option<&mut Meter>,
+        meter: Option<&mut Meter>,
         counters: &mut AirCounters,
     ) {
-        self.settle(now, rules, meter.as_deref_mut(), counters);
         let receiver = &mut self.receiver;
         if let Some(meter) = meter {
             receiver.account(now, meter);
@@ -334,13 +379,27 @@ impl Receiver {
                 self.fate = Fate::Off;
             }
         }
-        *counters += self.fate;
-        match self.fate {
-            Fate::Received => listener.heard(self.node, &self.signal),
+        let signal = self.signal;
+        self.report(&signal, signal.end, self.fate, listener, counters);
+    }
+
+    /// A signal that occupied it ended at `end`.
+    #[inline(always)]
+    fn report<L: Listen>(
+        &self,
+        frame: &Signal,
+        end: Instant,
+        fate: Fate,
+        listener: &mut L,
+        counters: &mut AirCounters,
+    ) {
+        *counters += fate;
+        match fate {
+            Fate::Received => listener.heard(self.node, frame, end),
             Fate::Off => {}
             // It ended before the radio listened again.
-            Fate::Transmitting if self.signal.end <= self.transmit_until => {}
-            _ => listener.garbled(self.signal.end),
+            Fate::Transmitting if end <= self.transmit_until => {}
+            _ => listener.garbled(end),
         }
     }
 
@@ -380,7 +439,7 @@ impl Receiver {
                 listener.garbled(signal.end);
             } else {
                 *counters += Fate::Received;
-                listener.heard(self.node, signal);
+                listener.heard(self.node, signal, signal.end);
             }
             taken += 1;
             signals = rest;
@@ -389,15 +448,32 @@ impl Receiver {
         taken
     }
 
-    /// A signal may make the medium busy.
+    /// A signal arrives.
     #[inline(always)]
-    fn sense<L: Listen>(&mut self, signal: &Signal, rules: &Rules, listener: &mut L) {
+    fn arrive<L: Listen>(
+        &mut self,
+        signal: &Signal,
+        rules: &Rules,
+        listener: &mut L,
+        powers: &mut Vec<Power>,
+        counters: &mut AirCounters,
+    ) {
         if signal.power >= rules.sense {
-            if self.busy_until <= signal.start {
-                listener.busy(signal.start, self.busy_until);
-            }
-            self.busy_until = self.busy_until.max(signal.end);
+            self.sense(signal.start, signal.end, listener);
         }
+        match rules.sinr {
+            None => self.capture(signal, rules, listener, counters),
+            Some(least) => self.interfere(signal, rules, least, powers, counters),
+        }
+    }
+
+    /// A signal makes the medium busy.
+    #[inline(always)]
+    fn sense<L: Listen>(&mut self, start: Instant, end: Instant, listener: &mut L) {
+        if self.busy_until <= start {
+            listener.busy(start, self.busy_until);
+        }
+        self.busy_until = self.busy_until.max(end);
     }
 
     /// A signal arrives, and pairs of signals decide.

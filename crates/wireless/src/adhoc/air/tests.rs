@@ -1,22 +1,33 @@
+use core::mem;
+
 use super::super::propagation::ReceptionModel;
+use super::log::Log as FrameLog;
 use super::*;
 
 /// What a node of the tests has heard.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Log {
     heard: Vec<(NodeId, u64)>,
     garbled: Vec<Instant>,
     busy: Vec<(Instant, Instant)>,
+    /// It does not note when the medium is busy.
+    is_quiet: bool,
 }
 
 impl Listen for Log {
-    fn busy(&mut self, at: Instant, idle: Instant) {
-        self.busy.push((at, idle));
+    fn minds_busy(&self) -> bool {
+        !self.is_quiet
     }
 
-    fn heard(&mut self, node: NodeId, signal: &Signal) {
-        assert_ne!(node, signal.from);
-        self.heard.push((signal.from, signal.note));
+    fn busy(&mut self, at: Instant, idle: Instant) {
+        if !self.is_quiet {
+            self.busy.push((at, idle));
+        }
+    }
+
+    fn heard(&mut self, node: NodeId, frame: &Signal, _: Instant) {
+        assert_ne!(node, frame.from);
+        self.heard.push((frame.from, frame.note));
     }
 
     fn garbled(&mut self, end: Instant) {
@@ -389,9 +400,24 @@ fn fates_do_not_depend_on_questions() {
     assert!(reports.iter().any(|report| report.died.is_some()));
 }
 
-/// A battery that nothing drains sends every signal the general way.
-#[test]
-fn signals_taken_together_have_the_fates_of_signals_taken_one_by_one() {
+/// How the radios come to know of signals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// One by one: a battery that nothing drains sends every signal the general way.
+    General,
+    /// From notes of their own.
+    Notes,
+    /// From the log.
+    Log,
+}
+
+/// Runs of many frames over 40 nodes, of which each reaches some. Nodes sleep at times.
+fn run(
+    config: &RadioConfig,
+    way: Way,
+    questions: u64,
+    seed: u64,
+) -> (AirCounters, Vec<Log>, usize) {
     let full = EnergyConfig {
         initial: 1.0,
         transmit: 0.0,
@@ -400,59 +426,72 @@ fn signals_taken_together_have_the_fates_of_signals_taken_one_by_one() {
         sleep: 0.0,
     };
     let places: Vec<f64> = (0..40).map(|node| f64::from(node * node) * 0.7).collect();
-    let run = |energy: Option<&EnergyConfig>, questions: u64, seed: u64| {
-        let mut air = with(&RadioConfig::DEFAULT, &places, energy);
-        let mut rng = Streams::new(seed).stream("frames");
-        let mut asked = Streams::new(seed).stream("questions");
-        let (mut now, mut most) = (at(1), 0);
-        for step in 0..4000 {
-            let crowded = step % 500 < 20;
-            let kinds = if crowded { 1 } else { 4 };
-            let gap = match crate::random::below(&mut rng, kinds) {
-                0 => Duration::ZERO,
-                1 => Duration::from_nanos(crate::random::below(&mut rng, 2000)),
-                2 => Duration::from_nanos(crate::random::below(&mut rng, 40_000)),
-                // Often after the end of all others.
-                _ => Duration::from_nanos(80_000 + crate::random::below(&mut rng, 10_000)),
-            };
-            now += gap;
-            let from = crate::random::below(&mut rng, 40) as u32;
-            let to = crate::random::below(&mut rng, 40) as u32;
-            let micros = 1 + crate::random::below(&mut rng, 80);
-            air.transmit(now, NodeId(from), frame(to, micros));
-            most = most.max(air.radios.iter().map(Radio::waiting).max().unwrap());
-            for _ in 0..questions {
-                air.is_busy(now, NodeId(crate::random::below(&mut asked, 40) as u32));
-            }
+    let mut air = with(config, &places, (way == Way::General).then_some(&full));
+    assert_eq!(air.log.is_kept(), way != Way::General);
+    if way == Way::Notes {
+        air.log = FrameLog::default();
+    }
+    let mut rng = Streams::new(seed).stream("frames");
+    let mut asked = Streams::new(seed).stream("questions");
+    let (mut now, mut most) = (at(1), 0);
+    for step in 0..4000 {
+        let crowded = step % 500 < 20;
+        let kinds = if crowded { 1 } else { 4 };
+        let gap = match crate::random::below(&mut rng, kinds) {
+            0 => Duration::ZERO,
+            1 => Duration::from_nanos(crate::random::below(&mut rng, 2000)),
+            2 => Duration::from_nanos(crate::random::below(&mut rng, 40_000)),
+            // Often after the end of all others.
+            _ => Duration::from_nanos(80_000 + crate::random::below(&mut rng, 10_000)),
+        };
+        now += gap;
+        let from = crate::random::below(&mut rng, 40) as u32;
+        let to = crate::random::below(&mut rng, 40) as u32;
+        let micros = 1 + crate::random::below(&mut rng, 80);
+        air.transmit(now, NodeId(from), frame(to, micros));
+        if step % 10 == 0 {
+            air.listener(now, NodeId(from)).is_quiet = to.is_multiple_of(2);
         }
-        conserve(&mut air);
-        let logs: Vec<_> = (0..40)
-            .map(|node| {
-                let log = air.listener(Instant::from_secs(1000), NodeId(node));
-                (log.heard.clone(), log.garbled.clone(), log.busy.clone())
-            })
-            .collect();
-        (air.counters().clone(), logs, most)
+        if step % 50 == 0 {
+            air.set_asleep(now, NodeId(to), step % 100 == 0);
+        }
+        most = most.max(air.radios.iter().map(Radio::waiting).max().unwrap());
+        for _ in 0..questions {
+            air.is_busy(now, NodeId(crate::random::below(&mut asked, 40) as u32));
+        }
+    }
+    conserve(&mut air);
+    let logs = (0..40).map(|node| {
+        let log = air.listener(Instant::from_secs(1000), NodeId(node));
+        mem::take(log)
+    });
+    let logs = logs.collect();
+    (air.counters().clone(), logs, most)
+}
+
+#[test]
+fn signals_taken_together_have_the_fates_of_signals_taken_one_by_one() {
+    let sinr = RadioConfig {
+        reception: ReceptionModel::Sinr,
+        // Weak signals alone are lost in it.
+        noise: -74.0,
+        ..RadioConfig::DEFAULT
     };
     let mut most = 0;
-    for seed in 0..20 {
-        let (counters, logs, waiting) = run(None, 0, seed);
-        most = most.max(waiting);
-        for questions in [0, 3] {
-            for energy in [None, Some(&full)] {
-                let (others, theirs, _) = run(energy, questions, seed);
-                assert_eq!(counters, others, "{seed} {questions}");
-                assert!(logs == theirs, "{seed} {questions}");
+    for config in [RadioConfig::DEFAULT, sinr] {
+        for seed in 0..20 {
+            let (counters, logs, _) = run(&config, Way::General, 0, seed);
+            for questions in [0, 3] {
+                for way in [Way::General, Way::Notes, Way::Log] {
+                    let (others, theirs, waiting) = run(&config, way, questions, seed);
+                    assert_eq!(counters, others, "{seed} {questions} {way:?}");
+                    assert!(logs == theirs, "{seed} {questions} {way:?}");
+                    most = most.max(waiting);
+                }
             }
-        }
-        for fate in [
-            Fate::Received,
-            Fate::Weak,
-            Fate::Collided,
-            Fate::Ignored,
-            Fate::Transmitting,
-        ] {
-            assert!(counters.of(fate) > 10, "{fate:?} {counters:?}");
+            for fate in ALL {
+                assert!(counters.of(fate) > 10, "{fate:?} {counters:?}");
+            }
         }
     }
     // At one instant, more frames than usually wait: room is made.

@@ -45,9 +45,9 @@ use units::{Duration, Instant};
 use self::backoff::Backoff;
 use self::node::{Answer, Ears, Node, Phase};
 use self::superframe::Superframe;
-use self::timers::Timers;
 use self::timing::{ACK_PSDU, ACK_WAIT, BACKOFF_PERIOD, CCA, MAX_PSDU, TURNAROUND, airtime, space};
 use super::lowpan::{Fragmenter, Progress};
+use super::timers::{Entry, Timers};
 use super::{Mac, MacEvent, Outgoing};
 use crate::adhoc::air::{Air, Frame, FrameId};
 use crate::adhoc::energy::EnergyConfig;
@@ -62,7 +62,6 @@ mod config;
 mod error;
 mod node;
 mod superframe;
-mod timers;
 pub mod timing;
 
 pub use config::CsmaConfig;
@@ -176,7 +175,8 @@ impl Csma {
 
     fn set(&mut self, node: NodeId, timer: Timer, at: Instant) {
         let count = self.nodes.len() as u32;
-        self.timers.set(timer as u32 * count + node.0, at);
+        let timer = timer as u32 * count + node.0;
+        self.timers.set(timer, at, timer.into());
     }
 
     fn node(&mut self, node: NodeId) -> &mut Node {
@@ -499,11 +499,11 @@ impl Mac for Csma {
     }
 
     fn next_event(&self) -> Instant {
-        self.timers.next().map_or(Instant::MAX, |(at, _)| at)
+        self.timers.next().map_or(Instant::MAX, |next| next.at)
     }
 
     fn step(&mut self, events: &mut Vec<MacEvent>) {
-        let Some((now, timer)) = self.timers.next() else {
+        let Some(&Entry { at: now, timer, .. }) = self.timers.next() else {
             return;
         };
         self.timers.stop(timer);

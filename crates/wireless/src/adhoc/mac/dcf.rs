@@ -42,6 +42,7 @@ use network::Streams;
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
+use super::timers::Timers;
 use super::{Mac, MacEvent, Outgoing};
 use crate::adhoc::air::{Air, AirCounters, Frame, Transmission};
 use crate::adhoc::energy::{EnergyConfig, EnergyReport};
@@ -54,7 +55,6 @@ use crate::{DropCause, NodeId};
 mod config;
 mod contention;
 mod station;
-mod wakes;
 
 pub use config::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD, DcfConfig, Preamble, RTS_BYTES};
 pub use station::DcfCounters;
@@ -62,7 +62,9 @@ pub use station::DcfCounters;
 use config::{DIFS, EIFS, SIFS, SLOT};
 use contention::Contention;
 use station::{Event, Kind, Phase, Station, What};
-use wakes::Wakes;
+
+/// The ranks of timers that come behind all events of their instant.
+const LAST: u64 = 1 << 63;
 
 /// 802.11 at all nodes of a network, with their radios.
 #[derive(Debug)]
@@ -79,9 +81,9 @@ pub struct Dcf {
     rngs: Vec<ChaCha8Rng>,
     events: BinaryHeap<Reverse<Event>>,
     scheduled: u64,
-    /// When the backoffs of nodes may have ended: no earlier. Other events of that instant come
-    /// first.
-    wakes: Wakes,
+    /// Of each node: when its backoff may have ended, no earlier, or when the response that it awaits
+    /// is missing.
+    timers: Timers,
     counters: DcfCounters,
 }
 
@@ -120,7 +122,7 @@ impl Dcf {
             rngs: (0..count).map(rng).collect(),
             events: BinaryHeap::new(),
             scheduled: 0,
-            wakes: Wakes::new(count as usize),
+            timers: Timers::new(count as usize),
             counters: DcfCounters::default(),
         }
     }
@@ -157,11 +159,15 @@ impl Dcf {
         }));
     }
 
-    /// Lets `node` look at its backoff at `at`, or earlier.
-    fn wake(&mut self, now: Instant, node: NodeId, at: Instant) {
-        if at < self.wakes.at(node) {
-            self.wakes.set(now, node, at);
-        }
+    /// Lets `node` look at its backoff at `at`. Other events of that instant come first.
+    fn look(&mut self, node: NodeId, at: Instant) {
+        self.timers.set(node.0, at, LAST | u64::from(node.0));
+    }
+
+    /// Lets `node` await a response until `at`.
+    fn await_until(&mut self, node: NodeId, at: Instant) {
+        self.timers.set(node.0, at, self.scheduled);
+        self.scheduled += 1;
     }
 
     /// Begins a backoff.
@@ -171,34 +177,29 @@ impl Dcf {
         self.air.listener(now, node).begin(now, slots);
     }
 
-    /// The backoff of the first node in `wakes` may have ended.
-    fn check_backoff(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
-        let contends = self.station(node).phase == Phase::Contend;
-        let end = if contends {
-            self.backoff_ends(now, node)
-        } else {
-            None
-        };
-        if let Some(end) = end.filter(|end| *end > now) {
-            return self.wakes.set(now, node, end);
-        }
-        self.wakes.clear(now, node);
-        if contends {
-            self.start(now, node, events);
+    /// The timer of `node` is due.
+    fn timer(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
+        match self.station(node).phase {
+            Phase::Contend => match self.backoff_ends(now, node).filter(|end| *end > now) {
+                Some(end) => self.look(node, end),
+                None => self.start(now, node, events),
+            },
+            Phase::AwaitCts | Phase::AwaitAck => self.timeout(now, node, events),
+            Phase::Idle | Phase::Sending => self.timers.stop(node.0),
         }
     }
 
     /// When the backoff of `node` ends if no further frame arrives.
     fn backoff_ends(&mut self, now: Instant, node: NodeId) -> Option<Instant> {
-        let idle = self.air.busy_until(now, node);
-        self.air.listener(now, node).ends(idle)
+        let (idle, contention) = self.air.medium(now, node);
+        contention.ends(idle)
     }
 
     /// Contends for the medium, from now on or with the backoff that counts already.
     fn contend(&mut self, now: Instant, node: NodeId) {
         self.station(node).phase = Phase::Contend;
         if let Some(end) = self.backoff_ends(now, node) {
-            self.wake(now, node, end.max(now));
+            self.look(node, end.max(now));
         }
     }
 
@@ -240,6 +241,7 @@ impl Dcf {
             return self.fail(now, node, DropCause::Energy, events);
         };
         self.counters.broadcast += 1;
+        self.timers.stop(node.0);
         self.station(node).phase = Phase::Sending;
         let mut last = sent.end;
         for place in 0..self.air.receivers().len() {
@@ -303,26 +305,16 @@ impl Dcf {
     }
 
     fn wait(&mut self, end: Instant, node: NodeId, phase: Phase) {
-        let at = end + self.patience;
         let station = self.station(node);
         station.phase = phase;
-        station.round = station.round.wrapping_add(1);
-        let round = station.round;
-        self.schedule(
-            at,
-            node,
-            What::Timeout {
-                round,
-                again: false,
-            },
-        );
+        station.waits_on = false;
+        self.await_until(node, end + self.patience);
     }
 
     /// The response to the last frame is missing.
     fn missing(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
         let config = self.config;
         let station = &mut self.stations[node.index()];
-        station.round = station.round.wrapping_add(1);
         let (tries, most) = if station.phase == Phase::AwaitCts {
             self.counters.missing_cts += 1;
             (&mut station.short_tries, config.short_retries)
@@ -360,9 +352,9 @@ impl Dcf {
     /// No frame is in service any more. A backoff follows.
     fn finish(&mut self, now: Instant, node: NodeId) {
         let window = self.config.cw_min;
+        self.timers.stop(node.0);
         let station = self.station(node);
         station.phase = Phase::Idle;
-        station.round = station.round.wrapping_add(1);
         station.window = window;
         self.draw(now, node);
     }
@@ -402,9 +394,9 @@ impl Dcf {
                 }
             }
             Kind::Cts if expected => {
+                self.timers.stop(node.0);
                 let station = self.station(node);
                 station.phase = Phase::Sending;
-                station.round = station.round.wrapping_add(1);
                 station.short_tries = 0;
                 self.respond(now, node, Kind::Data, from, 0);
             }
@@ -464,7 +456,8 @@ impl Dcf {
     }
 
     /// No response has begun to arrive, unless the radio receives something.
-    fn timeout(&mut self, now: Instant, node: NodeId, again: bool, events: &mut Vec<MacEvent>) {
+    fn timeout(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
+        let again = self.station(node).waits_on;
         let preamble = self.config.preamble_time();
         let threshold = self.air.propagation().receive_threshold();
         let arriving = self.air.receiving(now, node);
@@ -473,9 +466,8 @@ impl Dcf {
         match arriving.map(|signal| signal.end) {
             // The frame itself ends first if it is for this node.
             Some(end) => {
-                let round = self.station(node).round;
-                let at = end + Duration::from_nanos(1);
-                self.schedule(at, node, What::Timeout { round, again: true });
+                self.station(node).waits_on = true;
+                self.await_until(node, end + Duration::from_nanos(1));
             }
             None => self.missing(now, node, events),
         }
@@ -493,8 +485,7 @@ impl Mac for Dcf {
         station.delivered = false;
         station.short_tries = 0;
         station.long_tries = 0;
-        let idle = self.air.busy_until(now, node);
-        let contention = self.air.listener(now, node);
+        let (idle, contention) = self.air.medium(now, node);
         if contention.ends(idle).is_none() {
             if !self.config.idle_backoff && contention.starts(idle) <= now {
                 // The medium has been idle for long enough.
@@ -508,14 +499,16 @@ impl Mac for Dcf {
 
     fn next_event(&self) -> Instant {
         let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
-        event.min(self.wakes.first().0)
+        let timer = self.timers.next().map_or(Instant::MAX, |timer| timer.at);
+        event.min(timer)
     }
 
     fn step(&mut self, events: &mut Vec<MacEvent>) {
-        let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
-        let (wake, node) = self.wakes.first();
-        if wake < event {
-            return self.check_backoff(wake, node, events);
+        if let Some(timer) = self.timers.next() {
+            let event = self.events.peek();
+            if event.is_none_or(|Reverse(event)| timer.key() < event.key()) {
+                return self.timer(timer.at, NodeId(timer.timer), events);
+            }
         }
         let Some(Reverse(event)) = self.events.pop() else {
             return;
@@ -534,11 +527,6 @@ impl Mac for Dcf {
             }
             What::Response { kind, to, value } => {
                 self.response(now, node, kind, to, value, events);
-            }
-            What::Timeout { round, again } => {
-                if self.station(node).round == round {
-                    self.timeout(now, node, again, events);
-                }
             }
             What::Sent => self.sent(now, node, events),
         }

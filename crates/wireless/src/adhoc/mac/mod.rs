@@ -14,6 +14,7 @@ use crate::{DropCause, NodeId};
 pub mod csma;
 pub mod dcf;
 pub mod lowpan;
+mod timers;
 
 /// A frame that a node hands to its MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,20 @@ pub trait Mac: Debug + Send {
     /// `Sent` comes no earlier than the `Received` of the same frame. An acknowledgement may be lost
     /// after its frame arrived: then `Received` comes once, and `Failed` may follow.
     fn step(&mut self, events: &mut Vec<MacEvent>);
+
+    /// Performs events that are due by `until`, at least one, up to the first that reports something.
+    /// Returns when the last one was due.
+    fn run(&mut self, until: Instant, events: &mut Vec<MacEvent>) -> Instant {
+        let mut at = self.next_event();
+        loop {
+            self.step(events);
+            let next = self.next_event();
+            if !events.is_empty() || next > until {
+                return at;
+            }
+            at = next;
+        }
+    }
 
     /// The radios, if it has any that can be asked.
     fn radios(&mut self) -> Option<&mut dyn Radios> {

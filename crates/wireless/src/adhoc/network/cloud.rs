@@ -55,10 +55,10 @@ impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
             if at > now {
                 break;
             }
-            self.now = at;
             if mac <= at {
-                self.step_mac();
+                self.run_mac(now.min(self.due));
             } else {
+                self.now = at;
                 self.perform(at);
             }
         }

@@ -315,7 +315,21 @@ impl Dsdv {
     }
 
     /// Takes a route from an update of `from`. Returns whether a destination became reachable.
+    #[inline(always)]
     fn learn(&mut self, now: Instant, from: NodeId, heard: Advertised) -> bool {
+        let metric = heard.metric.saturating_add(1).min(UNREACHABLE);
+        if let Some(old) = self.route_to(heard.to)
+            && heard.sequence == old.sequence
+            && metric >= old.metric
+        {
+            return false;
+        }
+        self.learn_news(now, from, heard, metric)
+    }
+
+    /// [`Self::learn`], if the table has no better route with the same number.
+    #[inline(never)]
+    fn learn_news(&mut self, now: Instant, from: NodeId, heard: Advertised, metric: u8) -> bool {
         if heard.to == self.own {
             if heard.metric >= UNREACHABLE && heard.sequence > self.sequence {
                 // The next full update has a newer number than the one that is advertised.
@@ -328,7 +342,6 @@ impl Dsdv {
         if self.routes.len() <= place {
             self.routes.resize_with(place + 1, || None);
         }
-        let metric = heard.metric.saturating_add(1).min(UNREACHABLE);
         let good = metric < UNREACHABLE;
         let Some(old) = self.routes[place] else {
             if good {
@@ -355,9 +368,6 @@ impl Dsdv {
             return false;
         }
         let is_newer = heard.sequence > old.sequence;
-        if !is_newer && metric >= old.metric {
-            return false;
-        }
         let mut route = Route {
             next_hop: from,
             metric,

@@ -46,8 +46,12 @@ impl Ears {
 }
 
 impl Listen for Ears {
-    fn heard(&mut self, _: NodeId, signal: &Signal) {
-        self.is_answered |= signal.note == self.expected;
+    fn minds_busy(&self) -> bool {
+        false
+    }
+
+    fn heard(&mut self, _: NodeId, frame: &Signal, _: Instant) {
+        self.is_answered |= frame.note == self.expected;
     }
 }
 

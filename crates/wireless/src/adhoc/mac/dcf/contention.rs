@@ -64,6 +64,10 @@ impl Contention {
 }
 
 impl Listen for Contention {
+    fn minds_busy(&self) -> bool {
+        self.counting
+    }
+
     fn busy(&mut self, at: Instant, idle: Instant) {
         if !self.counting {
             return;
@@ -75,9 +79,9 @@ impl Listen for Contention {
         self.counting = !ended;
     }
 
-    fn heard(&mut self, node: NodeId, signal: &Signal) {
-        if signal.to != node {
-            self.nav = self.nav.max(signal.end + Duration::from_nanos(signal.note));
+    fn heard(&mut self, node: NodeId, frame: &Signal, end: Instant) {
+        if frame.to != node {
+            self.nav = self.nav.max(end + Duration::from_nanos(frame.note));
         }
     }
 

@@ -1,10 +1,13 @@
 //! What a node keeps, what happens at it, and what is counted.
 
+use core::cmp::Ordering;
+
 use units::Instant;
 
 use crate::NodeId;
 use crate::adhoc::air::FrameId;
 use crate::adhoc::mac::Outgoing;
+use crate::adhoc::mac::timers::key;
 
 /// Frames of all nodes since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +46,7 @@ impl DcfCounters {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Rts,
     Cts,
@@ -53,7 +56,7 @@ pub(super) enum Kind {
 }
 
 /// What happens at a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// The last bit of a frame for it arrives. `value` is a handle, or what an RTS or CTS reserves
     /// in nanoseconds.
@@ -65,19 +68,36 @@ pub(super) enum What {
     },
     /// It responds with a CTS that reserves some nanoseconds, DATA, or ACK.
     Response { kind: Kind, to: NodeId, value: u32 },
-    /// A response has not begun to arrive in time, or not been one.
-    Timeout { round: u32, again: bool },
     /// Its broadcast has ended everywhere.
     Sent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) at: Instant,
     /// Events of one instant happen in the order in which they were scheduled.
     pub(super) order: u64,
     pub(super) node: NodeId,
     pub(super) what: What,
+}
+
+impl Event {
+    #[inline(always)]
+    pub(super) const fn key(&self) -> u128 {
+        key(self.at, self.order)
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +120,8 @@ pub(super) struct Station {
     pub(super) frame: Outgoing,
     /// Whether the receiver has got the frame.
     pub(super) delivered: bool,
-    /// Tells its live timeout from earlier ones.
-    pub(super) round: u32,
+    /// Whether it awaits the end of a frame that arrived when its patience ended.
+    pub(super) waits_on: bool,
     pub(super) window: u32,
     pub(super) short_tries: u32,
     pub(super) long_tries: u32,
@@ -118,7 +138,7 @@ impl Station {
                 handle: 0,
             },
             delivered: false,
-            round: 0,
+            waits_on: false,
             window,
             short_tries: 0,
             long_tries: 0,
