@@ -75,7 +75,8 @@ pub(crate) const CALM: (Duration, Duration) = (Duration::ZERO, Duration::MAX);
 pub struct LatencyOffset {
     /// [`Duration::MAX`] before the first packet.
     min_latency: Duration,
-    last_below: Option<Instant>,
+    /// [`Instant::MAX`] if it never was.
+    last_below: Instant,
     found: bool,
 }
 
@@ -83,7 +84,7 @@ impl Default for LatencyOffset {
     fn default() -> Self {
         Self {
             min_latency: Duration::MAX,
-            last_below: None,
+            last_below: Instant::MAX,
             found: false,
         }
     }
@@ -99,7 +100,7 @@ impl LatencyOffset {
         let offset = latency.saturating_sub(self.min_latency);
         let Some(min_rtt) = min_rtt else { return };
         if offset < min_rtt / 2 {
-            self.last_below = Some(now);
+            self.last_below = now;
         } else if offset > min_rtt * 2 {
             self.found = true;
         }
@@ -125,7 +126,7 @@ impl LatencyOffset {
         if latency < self.min_latency {
             return false;
         }
-        self.last_below = Some(now);
+        self.last_below = now;
         true
     }
 
@@ -139,7 +140,7 @@ impl LatencyOffset {
     /// The capacity point, if the offset ever became large enough.
     #[must_use]
     pub fn at_capacity(&self) -> Option<Instant> {
-        self.last_below.filter(|_| self.found)
+        (self.found && self.last_below < Instant::MAX).then_some(self.last_below)
     }
 }
 
@@ -148,17 +149,17 @@ impl LatencyOffset {
 /// Intervals are initially 100 ms long. If a flow needs more than [`ThroughputMedian::CAPACITY`]
 /// of them, adjacent intervals are merged, so memory does not grow with the run.
 ///
-/// What an ACK reads and writes is here, and the rest in a list of its own: with thousands of flows,
-/// none of them lies in a cache.
+/// What an ACK reads and writes is here, and the rest in a list of its own, to which a new interval
+/// only adds: with thousands of flows, none of it lies in a cache.
 #[derive(Clone, Debug)]
 pub struct ThroughputMedian {
-    /// Bytes of the last interval that its entry does not have yet.
+    /// Bytes of the last interval.
     recent: u64,
-    /// When the last interval begins and ends; [`Instant::MAX`] and zero before the first bytes.
+    /// When the last interval begins and ends; [`Instant::MAX`] and zero before there is one.
     begins: Instant,
     ends: Instant,
     /// Nothing before the end of slow start.
-    counts: Option<Box<Throughput>>,
+    before: Option<Box<Intervals>>,
 }
 
 impl Default for ThroughputMedian {
@@ -167,27 +168,26 @@ impl Default for ThroughputMedian {
             recent: 0,
             begins: Instant::MAX,
             ends: Instant::ZERO,
-            counts: None,
+            before: None,
         }
     }
 }
 
-/// Entries for which there is memory from the beginning.
+/// Bytes in each interval before the last one.
+#[derive(Clone, Debug)]
+struct Intervals {
+    /// An entry for each interval, or [`EMPTY`] with the number of those without bytes: a flow that
+    /// pauses takes no memory for its pauses.
+    entries: Vec<u64>,
+    count: usize,
+}
+
+/// Length of the first intervals.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Entries for which there is memory from the second interval on.
 const FIRST_ENTRIES: usize = 8;
 /// This bit marks an entry that stands for empty intervals. No interval carries as many bytes.
 const EMPTY: u64 = 1 << 63;
-
-/// Bytes in each interval.
-#[derive(Clone, Debug)]
-struct Throughput {
-    interval: Duration,
-    began: Instant,
-    /// An entry for each interval with bytes, and [`EMPTY`] with their number for those between
-    /// two of them: a flow that pauses takes no memory for its pauses.
-    entries: Vec<u64>,
-    /// Intervals in all. The last one has an entry of its own.
-    count: usize,
-}
 
 impl ThroughputMedian {
     /// The largest number of intervals.
@@ -196,36 +196,24 @@ impl ThroughputMedian {
     /// Starts to count, at the end of slow start.
     #[cold]
     pub fn begin(&mut self, now: Instant) {
-        self.counts.get_or_insert_with(|| {
-            Box::new(Throughput {
-                interval: Duration::from_millis(100),
-                began: now,
+        if self.before.is_none() {
+            (self.begins, self.ends) = (now, now + INTERVAL);
+            self.before = Some(Box::new(Intervals {
                 entries: Vec::with_capacity(FIRST_ENTRIES),
                 count: 0,
-            })
-        });
+            }));
+        }
     }
 
     /// Records `bytes` that were newly acknowledged or SACKed.
     #[inline]
     pub fn on_delivered(&mut self, now: Instant, bytes: Bytes) {
-        // In the interval of the last time there is nothing to divide.
+        // In the interval of the last time there is nothing to do.
         if self.begins <= now && now < self.ends {
             self.recent += bytes.get();
         } else {
             self.seek(now, bytes);
         }
-    }
-
-    /// [`Self::on_delivered`] in any interval.
-    #[inline(never)]
-    fn seek(&mut self, now: Instant, bytes: Bytes) {
-        let Some(counts) = &mut self.counts else {
-            return;
-        };
-        counts.add_to_last(core::mem::take(&mut self.recent));
-        self.begins = counts.seek(now, bytes);
-        self.ends = self.begins + counts.interval;
     }
 
     /// Records `bytes` that an ACK after the end of slow start delivers.
@@ -240,58 +228,60 @@ impl ThroughputMedian {
         }
     }
 
+    /// [`Self::on_delivered`] in any interval.
+    #[inline(never)]
+    fn seek(&mut self, now: Instant, bytes: Bytes) {
+        let Some(before) = &mut self.before else {
+            return;
+        };
+        // Time does not run backwards.
+        if now < self.ends {
+            self.recent += bytes.get();
+            return;
+        }
+        before.entries.push(self.recent);
+        before.count += 1;
+        self.recent = bytes.get();
+        let mut interval = self.ends - self.begins;
+        self.begins = self.ends;
+        // Mostly it is the next interval.
+        if now >= self.ends + interval || before.count == Self::CAPACITY {
+            let empty = (now - self.ends).as_nanos() / interval.as_nanos();
+            let mut index = before.count + empty as usize;
+            let began = self.ends - interval * before.count as u64;
+            while index >= Self::CAPACITY {
+                before.merge_pairs();
+                interval = interval * 2;
+                index /= 2;
+            }
+            before.pause_until(index);
+            self.begins = began + interval * index as u64;
+        }
+        self.ends = self.begins + interval;
+    }
+
     /// The median in bits per second, without the last, incomplete interval. `None` without a
     /// complete interval.
     #[must_use]
     pub fn bits_per_second(&self) -> Option<u64> {
-        let counts = self.counts.as_deref()?;
-        let interval = counts.interval;
-        let complete = counts.count.checked_sub(1).filter(|&n| n > 0)?;
-        // The last interval is not complete, so what its entry does not have yet is left out, too.
-        let mut sorted = counts.bytes();
-        sorted.truncate(complete);
-        sorted.sort_unstable();
-        let middle = (sorted[(complete - 1) / 2] + sorted[complete / 2]) as u128;
+        let mut bytes = self.before.as_deref()?.bytes();
+        let count = bytes.len();
+        if count == 0 {
+            return None;
+        }
+        let (below, &mut upper, _) = bytes.select_nth_unstable(count / 2);
+        let lower = match count % 2 {
+            0 => below.iter().max().copied().unwrap_or(upper),
+            _ => upper,
+        };
+        let middle = u128::from(lower + upper);
+        let interval = self.ends - self.begins;
         Some((middle * 8 * 1_000_000_000 / (2 * u128::from(interval.as_nanos()))) as u64)
     }
 }
 
-impl Throughput {
-    /// Adds bytes to the interval of `now`. Returns when the last interval begins.
-    fn seek(&mut self, now: Instant, bytes: Bytes) -> Instant {
-        let since = now.saturating_since(self.began);
-        let mut index = (since.as_nanos() / self.interval.as_nanos()) as usize;
-        while index >= ThroughputMedian::CAPACITY {
-            self.merge_pairs();
-            index /= 2;
-        }
-        self.add(index, bytes.get());
-        self.began + self.interval * (self.count as u64 - 1)
-    }
-
-    /// Adds bytes to the last interval, if there is one.
-    fn add_to_last(&mut self, bytes: u64) {
-        if let Some(last) = self.entries.last_mut() {
-            *last += bytes;
-        }
-    }
-
-    /// Adds bytes to the last interval, or to one behind it: time does not run backwards.
-    fn add(&mut self, index: usize, bytes: u64) {
-        if let Some(last) = self.entries.last_mut()
-            && index < self.count
-        {
-            *last += bytes;
-            return;
-        }
-        if index > self.count {
-            self.entries.push(EMPTY | (index - self.count) as u64);
-        }
-        self.entries.push(bytes);
-        self.count = index + 1;
-    }
-
-    /// The bytes of each interval.
+impl Intervals {
+    /// The bytes of each.
     fn bytes(&self) -> Vec<u64> {
         let mut bytes = Vec::with_capacity(self.count);
         for entry in &self.entries {
@@ -303,20 +293,29 @@ impl Throughput {
         bytes
     }
 
+    /// Nothing comes in the intervals before `index`.
+    fn pause_until(&mut self, index: usize) {
+        if index > self.count {
+            self.entries.push(EMPTY | (index - self.count) as u64);
+            self.count = index;
+        }
+    }
+
     /// Makes the intervals twice as long.
     #[cold]
     fn merge_pairs(&mut self) {
         let bytes = self.bytes();
         self.entries.clear();
         self.count = 0;
-        let last = bytes.len().div_ceil(2).saturating_sub(1);
         for (index, pair) in bytes.chunks(2).enumerate() {
             let sum: u64 = pair.iter().sum();
-            if sum > 0 || index == last {
-                self.add(index, sum);
+            if sum > 0 {
+                self.pause_until(index);
+                self.entries.push(sum);
+                self.count += 1;
             }
         }
-        self.interval = self.interval * 2;
+        self.pause_until(bytes.len().div_ceil(2));
     }
 }
 
@@ -363,12 +362,12 @@ mod tests {
         assert_eq!(classify(at(30), true, Some(at(20))), ExitClass::Late);
     }
 
-    /// With what the last one does not have yet.
-    fn entries(median: &ThroughputMedian) -> Vec<u64> {
-        let counts = median.counts.as_ref().expect("it has begun");
-        let mut counts = counts.clone();
-        counts.add_to_last(median.recent);
-        counts.entries
+    /// The bytes of each interval, the last one included.
+    fn all_bytes(median: &ThroughputMedian) -> Vec<u64> {
+        let before = median.before.as_deref().expect("it has begun");
+        let mut bytes = before.bytes();
+        bytes.push(median.recent);
+        bytes
     }
 
     #[test]
@@ -391,7 +390,7 @@ mod tests {
                 let bytes = Bytes::new(random(100_000));
                 quick.on_delivered(now, bytes);
                 divided.seek(now, bytes);
-                assert_eq!(entries(&quick), entries(&divided));
+                assert_eq!(all_bytes(&quick), all_bytes(&divided));
             }
             assert_eq!(quick.bits_per_second(), divided.bits_per_second());
         }
@@ -406,8 +405,7 @@ mod tests {
             median.on_delivered(Instant::from_millis(100 * step + 50), Bytes::new(12_500));
         }
         assert_eq!(median.bits_per_second(), Some(1_000_000));
-        let count = median.counts.map_or(0, |counts| counts.count);
-        assert!((1..=ThroughputMedian::CAPACITY).contains(&count));
+        assert!((1..=ThroughputMedian::CAPACITY).contains(&all_bytes(&median).len()));
     }
 
     /// Beside a list with an element for each interval.
@@ -433,10 +431,12 @@ mod tests {
                 plain.resize(plain.len().max(index + 1), 0);
                 plain[index] += bytes;
             }
-            median.seek(Instant::from_millis(now), Bytes::ZERO);
-            let counts = median.counts.as_deref().expect("it has begun");
-            assert_eq!(counts.bytes(), plain);
-            assert!(counts.entries.len() as u64 <= 2 * steps);
+            assert_eq!(all_bytes(&median), plain);
+            let entries = median
+                .before
+                .as_ref()
+                .map_or(0, |before| before.entries.len());
+            assert!(entries as u64 <= 2 * steps);
             let mut sorted = plain[..plain.len() - 1].to_vec();
             sorted.sort_unstable();
             let middle = sorted.get(sorted.len().saturating_sub(1) / 2);

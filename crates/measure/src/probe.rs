@@ -19,8 +19,9 @@ pub struct FlowProbe {
     decreases: Option<VecDeque<(Instant, Duration)>>,
     /// First drop in the network.
     pub first_drop: Option<Instant>,
-    /// The smallest RTT at the last arrival, where arrivals lag behind.
-    min_rtt: Option<Duration>,
+    /// The smallest RTT at the last arrival, where arrivals lag behind; [`Duration::MAX`] before there
+    /// is one.
+    min_rtt: Duration,
     /// Capacity by latency.
     pub latency: LatencyOffset,
     /// An arrival with a latency in this range changes nothing ([`LatencyOffset::calm`]). Empty
@@ -45,7 +46,7 @@ impl Default for FlowProbe {
             drops: 0,
             delivered: 0,
             decreases: None,
-            min_rtt: None,
+            min_rtt: Duration::MAX,
             calm: NOT_CALM,
         }
     }
@@ -103,12 +104,13 @@ impl FlowProbe {
         while let Some(&(at, min_rtt)) = decreases.front()
             && at < now
         {
-            self.min_rtt = Some(min_rtt);
+            self.min_rtt = min_rtt;
             decreases.pop_front();
         }
-        self.latency.on_arrival(now, latency, self.min_rtt);
+        let min_rtt = Some(self.min_rtt).filter(|&min_rtt| min_rtt < Duration::MAX);
+        self.latency.on_arrival(now, latency, min_rtt);
         if decreases.is_empty() {
-            self.calm = self.latency.calm(self.min_rtt);
+            self.calm = self.latency.calm(min_rtt);
         }
     }
 
