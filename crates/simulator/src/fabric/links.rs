@@ -209,10 +209,7 @@ impl LinkState {
     /// all that a packet offered to it until then takes.
     #[inline(always)]
     pub fn only_delays(&self, until: Instant) -> bool {
-        self.link.is_wire()
-            && self.router.is_none()
-            && self.trace.is_none()
-            && self.watch >= until
+        self.link.is_wire() && self.router.is_none() && self.trace.is_none() && self.watch >= until
     }
 
     /// [`Self::push`] for a link that only delays. Returns whether that has changed its calendar entry.
