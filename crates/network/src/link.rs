@@ -23,6 +23,8 @@
 //! - A queue's limit does not count the packet in service, where a Linux qdisc with no driver
 //!   queue below it would.
 
+mod shortcuts;
+
 use alloc::boxed::Box;
 
 use rand_chacha::ChaCha8Rng;
@@ -33,7 +35,7 @@ use crate::aqm::Managed;
 use crate::arrival_stage::ArrivalStage;
 use crate::busy::{BusyTime, Period};
 use crate::dequeue_stage::DequeueStage;
-use crate::line::{Line, TrainPackets};
+use crate::line::Line;
 use crate::loss::{self, Loss};
 use crate::medium::{End, SharedMedium, StationConfig};
 use crate::plain::Plain;
@@ -228,52 +230,6 @@ impl<T: Payload> Link<T> {
         self.refuse(DropReason::Overflow)
     }
 
-    /// Whether [`Self::send`] serves it: a drop-tail queue before a constant rate at which even the
-    /// shortest packet takes a nanosecond, so that two packets are never due at one instant.
-    #[must_use]
-    pub fn can_send(&self) -> bool {
-        match &self.stage {
-            Stage::Plain(plain) => plain.keeps_packets_apart(),
-            _ => false,
-        }
-    }
-
-    /// Offers a packet of `size` bytes that the caller keeps. Returns when its last bit leaves the
-    /// server, which is [`Self::delay`] before it is due; `None` if the link dropped it, or if
-    /// [`Self::can_send`] is false. The packet counts as delivered at once: see [`Self::recall`].
-    #[inline(always)]
-    pub fn send(&mut self, now: Instant, size: u32) -> Option<Instant> {
-        let Stage::Plain(plain) = &mut self.stage else {
-            return None;
-        };
-        if self.counters.packets_in == 0 {
-            self.first_packet = now;
-        }
-        self.counters.packets_in += 1;
-        let bytes = u64::from(size) + u64::from(self.overhead);
-        let Some(end) = plain.admit(now, bytes) else {
-            self.counters.drops_overflow += 1;
-            return None;
-        };
-        self.counters.packets_out += 1;
-        self.counters.bytes_out += Bytes::new(u64::from(size));
-        Some(end)
-    }
-
-    /// The propagation delay behind the server.
-    #[must_use]
-    pub const fn delay(&self) -> Duration {
-        self.line.delay()
-    }
-
-    /// A packet of `size` bytes that [`Self::send`] has taken is still on its way at the end of the
-    /// run: it is held, and not delivered.
-    pub fn recall(&mut self, size: u32) {
-        self.recalled += 1;
-        self.counters.packets_out -= 1;
-        self.counters.bytes_out -= Bytes::new(u64::from(size));
-    }
-
     /// Offers `count` packets at once: `packet`, and behind it those that are alike but for their
     /// payload, which is [`Payload::following`]. Returns how many the link accepted. A drop-tail
     /// queue drops the last ones.
@@ -436,67 +392,6 @@ impl<T: Payload> Link<T> {
         self.counters.packets_out += 1;
         self.counters.bytes_out += Bytes::new(u64::from(popped.1.size));
         Some(popped)
-    }
-
-    /// The packet that [`Self::pop_before`] pops next, of a link that pops packets one by one as they
-    /// came; `None` for others.
-    #[inline(always)]
-    #[must_use]
-    pub fn front(&self) -> Option<&Packet<T>> {
-        match self.stage {
-            Stage::Plain(_) | Stage::Wire(_) if !self.has_train() => self.line.front(),
-            _ => None,
-        }
-    }
-
-    /// Pops the packet that [`Self::front`] has returned.
-    #[inline(always)]
-    pub fn drop_front(&mut self) {
-        let size = self.line.front().map_or(0, |packet| packet.size);
-        self.line.drop_front();
-        self.counters.packets_out += 1;
-        self.counters.bytes_out += Bytes::new(u64::from(size));
-    }
-
-    /// The packets of the first entry of the delay line, a train or a single packet, and the packet that
-    /// the entry came with; `None` for a link that may pop them in another order.
-    #[inline(always)]
-    #[must_use]
-    pub fn entry(&self) -> Option<(TrainPackets, &Packet<T>)> {
-        match self.stage {
-            Stage::Plain(_) | Stage::Wire(_) => self.line.entry(),
-            _ => None,
-        }
-    }
-
-    /// Whether a train is in front of the delay line.
-    #[inline(always)]
-    #[must_use]
-    pub const fn has_train(&self) -> bool {
-        self.line.has_train()
-    }
-
-    /// Pops the packets that `train`, which [`Self::entry`] has returned, has passed since. They have
-    /// `size` bytes each.
-    #[inline(always)]
-    pub fn pass(&mut self, train: &TrainPackets, size: u32) {
-        let count = u64::from(self.line.pass(train));
-        self.counters.packets_out += count;
-        self.counters.bytes_out += Bytes::new(u64::from(size) * count);
-    }
-
-    /// [`Self::push`] into a link that [`Self::is_wire`].
-    #[inline(always)]
-    pub fn delay_on(&mut self, now: Instant, packet: Packet<T>) {
-        self.count_offered(now, 1);
-        self.line.send_plain(now, packet);
-    }
-
-    /// Whether it is a pure delay line.
-    #[inline(always)]
-    #[must_use]
-    pub const fn is_wire(&self) -> bool {
-        matches!(self.stage, Stage::Wire(_))
     }
 
     /// A packet on the delay line about `count` packets behind the one that [`Self::pop_before`]
