@@ -100,7 +100,8 @@ impl<'a> Fabric<'a> {
         &mut self.links[number as usize]
     }
 
-    /// Two links by their numbers; `None` if they are one, or one of them is a crossing of the cloud.
+    /// Two links by their numbers; `None` if they are one, or one is an interface or a crossing of the
+    /// cloud.
     #[inline(always)]
     pub fn two_links(&mut self, one: u32, other: u32) -> Option<[&mut LinkState; 2]> {
         let numbers = [one as usize, other as usize];
