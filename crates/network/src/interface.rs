@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant, Pace, Rate};
 
 use crate::LinkConfig;
-use crate::meter::over_activity;
+use crate::meter::{fraction, over_activity};
 use crate::plain::Plain;
 use crate::runs::{Limits, Runs};
 
@@ -189,10 +189,7 @@ impl Interface {
         let first = Some(self.first_packet).filter(|&at| at < Instant::MAX);
         let share = over_activity(first, now);
         let used = self.used - self.until.saturating_since(now);
-        let utilization = match now.as_nanos() {
-            0 => 0.0,
-            nanos => (used.as_nanos() as f64 / nanos as f64).min(1.0),
-        };
+        let utilization = fraction((used.as_nanos(), now.as_nanos()));
         let mut drops = 0;
         let (mut queue_max_packets, mut queue_mean_packets) = (0, 0.0);
         if let Some(waiting) = class.waiting.get_mut(self.waiting as usize) {

@@ -397,7 +397,7 @@ impl<T: Payload> Line<T> {
     /// Removes the first entry, which is no train.
     #[inline(always)]
     pub(crate) fn drop_front(&mut self) {
-        self.drop_entry(self.index(self.head));
+        self.pop_entry(self.index(self.head));
     }
 
     /// Whether the first entry is a train.
@@ -429,7 +429,7 @@ impl<T: Payload> Line<T> {
         let (is_train, is_over) = (self.has_train(), train.number > train.followers);
         let before = if is_train { self.train.popped } else { 0 };
         if is_over {
-            self.drop_entry(self.index(self.head));
+            self.pop_entry(self.index(self.head));
             if is_train {
                 self.end_train();
             }
@@ -450,28 +450,13 @@ impl<T: Payload> Line<T> {
 
     /// Removes the first entry, which is at `index`.
     #[inline(always)]
-    fn drop_entry(&mut self, index: usize) {
-        if let Some(slot) = self.slots.get_mut(index) {
-            *slot = None;
-        }
-        self.pass_entry();
-    }
-
-    /// The next entry becomes the first one.
-    #[inline(always)]
-    fn pass_entry(&mut self) {
+    fn pop_entry(&mut self, index: usize) -> Option<Packet<T>> {
+        let (_, packet) = self.slots.get_mut(index)?.take()?;
         self.head += 1;
         let next = self.slots.get(self.index(self.head));
         // Behind the last entry is an empty slot.
         let next = next.and_then(Option::as_ref);
         self.due = next.map_or(Instant::MAX, |(due, _)| *due);
-    }
-
-    /// Removes the first entry, which is at `index`.
-    #[inline(always)]
-    fn pop_entry(&mut self, index: usize) -> Option<Packet<T>> {
-        let (_, packet) = self.slots.get_mut(index)?.take()?;
-        self.pass_entry();
         Some(packet)
     }
 }

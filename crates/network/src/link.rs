@@ -38,6 +38,7 @@ use crate::dequeue_stage::DequeueStage;
 use crate::line::Line;
 use crate::loss::{self, Loss};
 use crate::medium::{End, SharedMedium, StationConfig};
+use crate::meter::fraction;
 use crate::plain::Plain;
 use crate::queued::Queued;
 use crate::server::Server;
@@ -670,12 +671,7 @@ impl<T: Payload> Link<T> {
     /// packet in service in full. Zero if the rate is unlimited. As costly as [`Self::capacity`].
     #[must_use]
     pub fn utilization(&mut self, now: Instant) -> f64 {
-        let (part, whole) = self.used(now);
-        if whole == 0 {
-            0.0
-        } else {
-            (part as f64 / whole as f64).min(1.0)
-        }
+        fraction(self.used(now))
     }
 
     /// Used and available service until `now`, both in one unit.

@@ -117,3 +117,12 @@ pub(crate) fn over_activity(first_packet: Option<Instant>, now: Instant) -> impl
         }
     }
 }
+
+/// The fraction of the available service that was used, at most 1.
+pub(crate) fn fraction((used, available): (u64, u64)) -> f64 {
+    if available == 0 {
+        0.0
+    } else {
+        (used as f64 / available as f64).min(1.0)
+    }
+}

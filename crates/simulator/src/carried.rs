@@ -329,23 +329,16 @@ impl Carried {
     /// The acknowledgement number, in 32 bits as on the wire, of an ACK without SACK, SYN, ECE and
     /// router feedback; `None` for any other packet.
     pub const fn plain_ack(&self) -> Option<u32> {
-        if self.is_plain_ack() {
-            Some(self.offset as u32)
-        } else {
-            None
+        match self.as_plain() {
+            Some(ack) => Some(ack.ack as u32),
+            None => None,
         }
-    }
-
-    /// Whether it is an ACK without SACK blocks, flags and router feedback.
-    #[inline(always)]
-    pub const fn is_plain_ack(&self) -> bool {
-        self.flags & FLAGS == ACK && self.sack == NOTHING
     }
 
     /// An ACK without SACK blocks, flags and router feedback; `None` for any other packet.
     #[inline(always)]
     pub const fn as_plain(&self) -> Option<PlainAck> {
-        if !self.is_plain_ack() {
+        if self.flags & FLAGS != ACK || self.sack != NOTHING {
             return None;
         }
         Some(PlainAck {

@@ -28,12 +28,10 @@ impl<T: Payload> Link<T> {
         let Stage::Plain(plain) = &mut self.stage else {
             return None;
         };
-        if self.counters.packets_in == 0 {
-            self.first_packet = now;
-        }
-        self.counters.packets_in += 1;
         let bytes = u64::from(size) + u64::from(self.overhead);
-        let Some(end) = plain.admit(now, bytes) else {
+        let end = plain.admit(now, bytes);
+        self.count_offered(now, 1);
+        let Some(end) = end else {
             self.counters.drops_overflow += 1;
             return None;
         };

@@ -13,7 +13,6 @@
 
 use network::{Ecn, Packet, Payload, TrainPackets};
 use tcp::PlainAck;
-use tcp::segment::AckSegment;
 use units::Instant;
 
 use super::World;
@@ -185,16 +184,7 @@ impl World<'_> {
             match next {
                 Next::Send => self.transmit(flow),
                 Next::Other => return,
-                Next::Special(ack) => {
-                    let ack = AckSegment {
-                        ack: ack.ack,
-                        window: ack.window,
-                        ts_val: ack.ts_val,
-                        ts_ecr: ack.ts_ecr,
-                        ..AckSegment::default()
-                    };
-                    return self.take_ack(flow, &ack, false);
-                }
+                Next::Special(ack) => return self.take_ack(flow, &ack.into(), false),
                 Next::Look { looks, is_complete } => {
                     if looks {
                         self.check_startup(flow);

@@ -50,8 +50,9 @@ use units::Instant;
 use super::policy::ATO_MIN;
 use super::{Pending, Receiver, SMALLEST_TO_GROW, timestamp};
 use crate::AckPolicy;
+use crate::segment::AckSegment;
 
-/// An ACK without SACK blocks and flags ([`crate::segment::AckSegment`] describes the fields).
+/// An ACK without SACK blocks and flags ([`AckSegment`] describes the fields).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainAck {
     /// Next byte that the receiver expects.
@@ -62,6 +63,35 @@ pub struct PlainAck {
     pub ts_val: u32,
     /// Timestamp echo in milliseconds.
     pub ts_ecr: u32,
+}
+
+impl PlainAck {
+    /// An ACK, if it has no SACK blocks, SYN and ECE.
+    #[inline(always)]
+    #[must_use]
+    pub fn of(ack: &AckSegment) -> Option<Self> {
+        if ack.ece || ack.syn || !ack.sack.is_empty() {
+            return None;
+        }
+        Some(Self {
+            ack: ack.ack,
+            window: ack.window,
+            ts_val: ack.ts_val,
+            ts_ecr: ack.ts_ecr,
+        })
+    }
+}
+
+impl From<PlainAck> for AckSegment {
+    fn from(plain: PlainAck) -> Self {
+        Self {
+            ack: plain.ack,
+            window: plain.window,
+            ts_val: plain.ts_val,
+            ts_ecr: plain.ts_ecr,
+            ..Self::default()
+        }
+    }
 }
 
 /// What is known of pairs of full segments that cause an ACK each.

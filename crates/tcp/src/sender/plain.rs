@@ -43,16 +43,8 @@ impl Sender {
     /// Processes an ordinary ACK. Returns false, and changes nothing, if it is not one.
     #[inline]
     pub(super) fn process_plain_ack(&mut self, now: Instant, ack: &AckSegment) -> bool {
-        if ack.ece || ack.syn || !ack.sack.is_empty() {
-            return false;
-        }
-        let plain = PlainAck {
-            ack: ack.ack,
-            window: ack.window,
-            ts_val: ack.ts_val,
-            ts_ecr: ack.ts_ecr,
-        };
-        self.process_ordinary_ack(now, &plain)
+        let plain = PlainAck::of(ack);
+        plain.is_some_and(|plain| self.process_ordinary_ack(now, &plain))
     }
 
     /// The same for an ACK without SACK blocks and flags.

@@ -248,14 +248,8 @@ impl Pair {
     fn take_in_run(&mut self, ack: &AckSegment) {
         let now = self.now;
         self.general.handle_ack(now, ack);
-        let plain = PlainAck {
-            ack: ack.ack,
-            window: ack.window,
-            ts_val: ack.ts_val,
-            ts_ecr: ack.ts_ecr,
-        };
-        let is_plain = !ack.syn && !ack.ece && ack.sack.is_empty();
-        if !is_plain || !self.fast.handle_ordinary_ack(now, &plain) {
+        let plain = PlainAck::of(ack);
+        if !plain.is_some_and(|plain| self.fast.handle_ordinary_ack(now, &plain)) {
             self.fast.handle_ack(now, ack);
         } else if self.fast.begins_burst_after_ack(now) {
             self.transmit();

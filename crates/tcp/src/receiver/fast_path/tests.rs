@@ -9,7 +9,7 @@ use testing::random::Random;
 use units::{Bytes, Duration};
 
 use super::*;
-use crate::segment::{AckSegment, DataSegment};
+use crate::segment::DataSegment;
 use crate::{Autotuning, ReceiverConfig, Tick};
 
 /// One call, or a run of similar ones. Sizes are in full segments, positions relative to `rcv_nxt`.
@@ -265,16 +265,6 @@ struct Pair {
     pairs: u64,
 }
 
-fn whole(plain: &PlainAck) -> AckSegment {
-    AckSegment {
-        ack: plain.ack,
-        window: plain.window,
-        ts_val: plain.ts_val,
-        ts_ecr: plain.ts_ecr,
-        ..AckSegment::default()
-    }
-}
-
 impl Pair {
     fn new(config: ReceiverConfig, mss: u32, seed: u64) -> Self {
         Self {
@@ -401,7 +391,7 @@ impl Pair {
                     expected = self.general.poll_ack(now);
                     seq += u64::from(self.mss);
                 }
-                assert_eq!(Some(whole(&ack)), expected);
+                assert_eq!(Some(ack.into()), expected);
                 self.compare();
                 self.pairs += 1;
                 taken += 1;
@@ -505,7 +495,7 @@ impl Pair {
                 None
             };
             let ack = match plain {
-                Some(plain) => Some(whole(&plain)),
+                Some(plain) => Some(plain.into()),
                 None => self.fast.poll_ack(self.now),
             };
             assert_eq!(ack, expected);
