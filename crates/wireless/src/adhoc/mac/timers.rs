@@ -117,26 +117,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_timer_is_the_earliest_with_the_lowest_number() {
+    fn the_next_timer_is_the_earliest_with_the_lowest_rank() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut timers = Timers::new(9);
-        let mut model: Vec<Option<Instant>> = vec![None; 9];
+        let mut model: Vec<Option<(Instant, u64)>> = vec![None; 9];
         for _ in 0..20_000 {
             let drawn = rng.next_u32();
             let (timer, at) = (drawn % 9, Instant::from_nanos(u64::from(drawn >> 8) % 50));
+            // Not in the order of the numbers, and no two are equal.
+            let rank = u64::from(rng.next_u32()) << 8 | u64::from(timer);
             if drawn >> 16 & 3 == 0 {
                 timers.stop(timer);
                 model[timer as usize] = None;
             } else {
-                timers.set(timer, at, timer.into());
-                model[timer as usize] = Some(at);
+                timers.set(timer, at, rank);
+                model[timer as usize] = Some((at, rank));
             }
-            let earliest = model
-                .iter()
-                .zip(0..)
-                .filter_map(|(at, timer)| Some(((*at)?, timer)));
-            let next = timers.next().map(|entry| (entry.at, entry.timer));
-            assert_eq!(next, earliest.min());
+            let earliest = model.iter().flatten().min().copied();
+            let next = timers.next();
+            assert_eq!(next.map(|entry| (entry.at, entry.rank)), earliest);
+            assert!(next.is_none_or(|entry| entry.rank % 256 == entry.timer.into()));
         }
     }
 }
