@@ -210,14 +210,14 @@ impl Run {
     /// starts in nanoseconds.
     #[inline(always)]
     fn leave(&mut self, now: Instant) -> (u64, u128) {
-        let (mut left, mut starts) = (0, 0);
-        while self.start <= now && left < self.packets {
-            left += 1;
-            starts += u128::from(self.start.as_nanos());
-            self.start = self.end;
-            self.end += self.pace.step();
+        if self.packets == 0 || self.start > now {
+            return (0, 0);
         }
-        self.packets -= left;
-        (left, starts)
+        let first = u128::from(self.start.as_nanos());
+        let (more, starts, next) = self.pace.pass_started(self.end, now, self.packets - 1);
+        self.start = next;
+        self.end = next + self.pace.step();
+        self.packets -= more + 1;
+        (more + 1, first + starts)
     }
 }

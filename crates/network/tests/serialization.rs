@@ -93,6 +93,38 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    /// Packets whose service has started, counted together, are those counted one by one.
+    #[test]
+    fn packets_that_have_started_pass_as_one_by_one(
+        rate in rates().prop_map(|rate| (rate >> 2).max(1)),
+        bytes in prop_oneof![Just(1514_u64), 0_u64..3000, 0_u64..1 << 31],
+        carried in any::<u64>(),
+        from in 0_u64..1 << 40,
+        calls in prop::collection::vec((0_u64..1 << 34, 0_u64..3_000), 1..8),
+    ) {
+        let pace = Pace::of(Bytes::new(bytes), Rate::from_bits_per_sec(rate));
+        let (mut together, mut single) = (pace.after(carried % rate), pace.after(carried % rate));
+        let (mut start, mut now) = (Instant::from_nanos(from), from);
+        for (span, most) in calls {
+            now += span;
+            let until = Instant::from_nanos(now);
+            let passed = together.pass_started(start, until, most);
+            let (mut count, mut sum) = (0, 0);
+            while count < most && start <= until {
+                count += 1;
+                sum += u128::from(start.as_nanos());
+                start += single.step();
+            }
+            prop_assert_eq!(passed, (count, sum, start));
+            prop_assert_eq!(together.step(), single.step());
+            (together, single) = (single, together);
+        }
+    }
+}
+
 #[test]
 fn packets_at_an_instant_take_no_time() {
     let mut pace = Pace::INSTANT;

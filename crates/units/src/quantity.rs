@@ -4,7 +4,7 @@ use core::fmt;
 use core::iter::Sum;
 use core::ops::Add;
 
-use crate::Duration;
+use crate::{Duration, Instant};
 
 /// A number of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -197,22 +197,101 @@ impl Pace {
     /// The time of `count` packets: the sum of so many [`Self::step`]s.
     #[inline]
     pub fn skip(&mut self, count: u32) -> Duration {
-        // A division costs more than a few additions.
-        if count <= 4 {
-            return (0..count).fold(Duration::ZERO, |sum, _| sum + self.step());
-        }
-        let count = u64::from(count);
-        let rests = self.rest.checked_mul(count);
-        let carried = if let Some(sum) = rests.and_then(|rests| rests.checked_add(self.remainder)) {
-            self.remainder = sum % self.rate;
-            sum / self.rate
-        } else {
-            let sum = u128::from(self.rest) * u128::from(count) + u128::from(self.remainder);
-            self.remainder = (sum % u128::from(self.rate)) as u64;
-            // Below the count, because the rest is below the rate.
-            (sum / u128::from(self.rate)) as u64
+        let packets = u64::from(count);
+        let rests = self.rest.checked_mul(packets);
+        let carried = match rests.and_then(|rests| rests.checked_add(self.remainder)) {
+            Some(sum) if sum < self.rate => {
+                self.remainder = sum;
+                0
+            }
+            // A division costs more than a few additions.
+            _ if count <= 4 => {
+                return (0..count).fold(Duration::ZERO, |sum, _| sum + self.step());
+            }
+            Some(sum) => {
+                self.remainder = sum % self.rate;
+                sum / self.rate
+            }
+            None => {
+                let sum = u128::from(self.rest) * u128::from(count) + u128::from(self.remainder);
+                self.remainder = (sum % u128::from(self.rate)) as u64;
+                // Below the count, because the rest is below the rate.
+                (sum / u128::from(self.rate)) as u64
+            }
         };
-        Duration::from_nanos(self.quotient) * count + Duration::from_nanos(carried)
+        Duration::from_nanos(self.quotient) * packets + Duration::from_nanos(carried)
+    }
+
+    /// Up to `most` packets are served one behind the other, from `start` on: those of them whose
+    /// service starts by `now` pass. Their number, the sum of the instants at which it starts, in
+    /// nanoseconds, and the instant at which it would for the next one.
+    #[inline]
+    pub fn pass_started(
+        &mut self,
+        start: Instant,
+        now: Instant,
+        most: u64,
+    ) -> (u64, u128, Instant) {
+        let (mut count, mut sum, mut at) = (0, 0, start);
+        while count < most && at <= now {
+            if count == FEW
+                && let Some((more, starts, next)) = self.pass_many(at, now, most - count)
+            {
+                return (count + more, sum + starts, next);
+            }
+            count += 1;
+            sum += u128::from(at.as_nanos());
+            at += self.step();
+        }
+        (count, sum, at)
+    }
+
+    /// The same without a step for each packet, for one at least; `None` where a number might not
+    /// fit.
+    #[inline(never)]
+    fn pass_many(
+        &mut self,
+        start: Instant,
+        now: Instant,
+        most: u64,
+    ) -> Option<(u64, u128, Instant)> {
+        if self.rate == 0 || self.rate >= 1 << 40 {
+            return None;
+        }
+        // Packet `k` starts `(k * scaled + remainder) / rate` behind the first one, rounded down.
+        let scaled = self
+            .quotient
+            .checked_mul(self.rate)?
+            .checked_add(self.rest)?;
+        let beyond = (now.as_nanos() - start.as_nanos())
+            .checked_add(1)?
+            .checked_mul(self.rate)?;
+        let started = (beyond - self.remainder - 1).checked_div(scaled)? + 1;
+        let count = started.min(most);
+        let packets = u32::try_from(count).ok().filter(|it| *it < 1 << 22)?;
+        let whole = u128::from(self.quotient) * u128::from(count * (count - 1) / 2);
+        let parts = floor_sum(count, self.rate, self.rest, self.remainder);
+        let sum = u128::from(start.as_nanos()) * u128::from(count) + whole + u128::from(parts);
+        Some((count, sum, start + self.skip(packets)))
+    }
+}
+
+/// How many steps cost less than a sum in closed form.
+const FEW: u64 = 5;
+
+/// The sum of `(a * k + b) / m`, each rounded down, for `k` from 0 to `n - 1`: by the lattice points
+/// below a line, as Euclid's algorithm goes. The numbers have to be so small that `a * n + b` fits.
+const fn floor_sum(mut n: u64, mut m: u64, mut a: u64, mut b: u64) -> u64 {
+    let mut sum = 0;
+    loop {
+        sum += n * (n - 1) / 2 * (a / m) + n * (b / m);
+        (a, b) = (a % m, b % m);
+        let last = a * n + b;
+        if last < m {
+            return sum;
+        }
+        (n, b) = (last / m, last % m);
+        (m, a) = (a, m);
     }
 }
 
