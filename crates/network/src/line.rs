@@ -101,10 +101,17 @@ impl TrainPackets {
         self.number
     }
 
+    /// Whether another one is behind the first of them.
+    #[inline(always)]
+    #[must_use]
+    pub const fn has_second(&self) -> bool {
+        self.number < self.followers
+    }
+
     /// The first of them leaves.
     #[inline(always)]
     pub fn pass(&mut self) {
-        self.due = if self.number < self.followers {
+        self.due = if self.has_second() {
             self.due + self.pace.step()
         } else {
             Instant::MAX
@@ -244,7 +251,7 @@ impl<T> Line<T> {
 
     /// The same for `packet` and `followers` behind it, at a pace that has made its step for
     /// `packet`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_train(
         &mut self,
         leaves: Instant,

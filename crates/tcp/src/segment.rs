@@ -43,28 +43,59 @@ impl DataSegment {
     }
 }
 
-/// Data segments that leave together, alike but for their sequence number.
+/// Full segments of new data that leave together, without flags, alike but for their sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burst {
-    /// The first of them.
-    pub segment: DataSegment,
-    /// How many there are, in sequence, of `segment.len` bytes each.
+pub struct FullSegments {
+    /// First byte of the first of them.
+    pub seq: u64,
+    /// Payload bytes of each.
+    pub len: u32,
+    /// How many there are, in sequence.
     pub count: u32,
+    /// The timestamps of each, as in [`DataSegment`].
+    pub ts_val: u32,
+    /// The echo.
+    pub ts_ecr: u32,
+}
+
+impl FullSegments {
+    /// The segment behind `number` others.
+    #[must_use]
+    pub const fn segment(&self, number: u32) -> DataSegment {
+        DataSegment {
+            seq: self.seq + self.len as u64 * number as u64,
+            len: self.len,
+            ts_val: self.ts_val,
+            ts_ecr: self.ts_ecr,
+            syn: false,
+            fin: false,
+            psh: false,
+            cwr: false,
+            retransmission: false,
+        }
+    }
+}
+
+/// Data segments that leave together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Burst {
+    /// One of any kind.
+    Single(DataSegment),
+    /// Several that are alike.
+    Full(FullSegments),
 }
 
 impl Burst {
-    /// A segment that leaves alone.
-    #[must_use]
-    pub const fn single(segment: DataSegment) -> Self {
-        Self { segment, count: 1 }
-    }
-
     /// The segments, one by one.
     pub fn segments(&self) -> impl Iterator<Item = DataSegment> + use<> {
-        let Self { segment, count } = *self;
-        (0..u64::from(count)).map(move |number| DataSegment {
-            seq: segment.seq + number * u64::from(segment.len),
-            ..segment
+        let burst = *self;
+        let count = match burst {
+            Self::Single(_) => 1,
+            Self::Full(full) => full.count,
+        };
+        (0..count).map(move |number| match burst {
+            Self::Single(segment) => segment,
+            Self::Full(full) => full.segment(number),
         })
     }
 }

@@ -72,7 +72,10 @@ impl World<'_> {
             let segment = first.following(train.number());
             let is_full = endpoints.begin_segment(train.due(), &segment);
             let mut has_pairs = false;
-            if is_full && let Some(pairs) = endpoints.expect_pairs(&segment) {
+            if is_full
+                && train.has_second()
+                && let Some(pairs) = endpoints.expect_pairs(&segment)
+            {
                 while !is_over && train.due() < before {
                     let mut second = train;
                     second.pass();
@@ -189,11 +192,10 @@ impl World<'_> {
                     if looks {
                         self.check_startup(flow);
                     }
-                    return if is_complete {
-                        self.complete(flow)
-                    } else {
-                        self.transmit(flow)
-                    };
+                    if is_complete {
+                        return self.complete(flow);
+                    }
+                    self.transmit(flow);
                 }
             }
             if self.agendas[side].changes() != changes {

@@ -3,9 +3,10 @@
 
 use measure::Vantage;
 use network::{Ecn, Packet, Payload};
-use tcp::segment::Burst;
+use tcp::segment::{Burst, HEADER_BYTES};
 
 use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
+use crate::flow::FlowState;
 
 use super::World;
 
@@ -69,11 +70,11 @@ impl World<'_> {
                 return;
             };
             let burst = if self.is_plain {
-                endpoints.sender().poll_transmit(now).map(Burst::single)
+                endpoints.sender().poll_transmit(now).map(Burst::Single)
             } else {
                 endpoints.sender().poll_burst(now)
             };
-            let Some(Burst { segment, count }) = burst else {
+            let Some(burst) = burst else {
                 if is_watched {
                     self.note_end_of_pass(flow);
                     state = self.flows.get_mut(flow);
@@ -82,35 +83,46 @@ impl World<'_> {
                 return;
             };
             let is_last = !is_watched && endpoints.sender().is_pass_over();
-            // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
-            // 6.1.5; Linux too).
-            let ecn = if state.place().ecn && segment.len > 0 && !segment.retransmission {
-                state
-                    .endpoints_mut()
-                    .map_or(Ecn::Ect, |it| capable(it.sender()))
-            } else {
-                Ecn::NotEct
-            };
-            let route = state.place().data;
-            let asks_routers = state.asks_routers();
-            let peer = state.peer();
             if is_last {
                 // What it sends changes no timer.
                 state.keep_sender(&mut self.agendas);
             }
-            if self.is_plain {
-                self.see_data_leave(flow, &segment, ecn);
-            }
-            let packet = Packet {
-                size: data_size(&segment),
-                flow,
-                ecn,
-                payload: Carried::data(&segment, now, route),
+            let (route, peer) = (state.place().data, state.peer());
+            let asks_routers = state.asks_routers();
+            let (packet, count) = match burst {
+                Burst::Full(full) => {
+                    let packet = Packet {
+                        size: HEADER_BYTES + full.len,
+                        flow,
+                        ecn: codepoint(state),
+                        payload: Carried::full(&full, now, route),
+                    };
+                    (packet, full.count)
+                }
+                Burst::Single(segment) => {
+                    // Retransmissions and segments without data are not ECN-capable (RFC 3168,
+                    // section 6.1.5; Linux too).
+                    let ecn = if segment.len > 0 && !segment.retransmission {
+                        codepoint(state)
+                    } else {
+                        Ecn::NotEct
+                    };
+                    if self.is_plain {
+                        self.see_data_leave(flow, &segment, ecn);
+                    }
+                    let packet = Packet {
+                        size: data_size(&segment),
+                        flow,
+                        ecn,
+                        payload: Carried::data(&segment, now, route),
+                    };
+                    (packet, 1)
+                }
             };
             if let Some(peer) = peer {
                 self.offer_with_ack(peer, packet, count, asks_routers);
             } else if count > 1 {
-                self.offer_burst(packet, count);
+                self.offer_burst_here(packet, count);
             } else {
                 self.offer_segment(packet, asks_routers);
             }
@@ -148,8 +160,14 @@ impl World<'_> {
 
     /// Offers `count` packets that differ only in their sequence numbers; `packet` is the first.
     /// They carry no requests to routers.
-    #[inline]
+    #[inline(never)]
     pub(super) fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
+        self.offer_burst_here(packet, count);
+    }
+
+    /// The same in the code of its caller.
+    #[inline(always)]
+    fn offer_burst_here(&mut self, packet: Packet<Carried>, count: u32) {
         let link = self.fabric.routes().link(packet.payload.hop());
         let Some(state) = self.fabric.links().get(link as usize) else {
             return self.offer_each(packet, count);
@@ -173,10 +191,14 @@ impl World<'_> {
     }
 }
 
-/// The codepoint of an ECN-capable segment.
+/// The codepoint of the segments of a flow that may be ECN-capable.
 #[inline]
-fn capable(sender: &tcp::Sender) -> Ecn {
-    if sender.sends_ect1() {
+fn codepoint(state: &mut FlowState<'_>) -> Ecn {
+    if !state.place().ecn {
+        return Ecn::NotEct;
+    }
+    let endpoints = state.endpoints_mut();
+    if endpoints.is_some_and(|it| it.sender().sends_ect1()) {
         Ecn::Ect1
     } else {
         Ecn::Ect

@@ -25,49 +25,58 @@ use super::Sender;
 use super::transmit::Choice;
 use crate::rack::timestamp;
 use crate::retransmission_timer::Timer;
-use crate::segment::{Burst, DataSegment};
+use crate::segment::{Burst, DataSegment, FullSegments};
 
 impl Sender {
     /// The next segments that leave at `now`, or `None` if no more may leave. They are those of
     /// [`Self::poll_transmit`], several at once where they are alike.
-    #[inline]
+    #[inline(always)]
     pub fn poll_burst(&mut self, now: Instant) -> Option<Burst> {
         if self.pass.is_over() {
             return None;
         }
-        self.next_burst(now)
-    }
-
-    fn next_burst(&mut self, now: Instant) -> Option<Burst> {
-        if !self.pass.has_new_burst() {
-            if self.sends_only_new() {
-                self.pacer.unblock();
-                if !self.begin_burst(now) {
-                    self.end_pass(now);
-                    return None;
-                }
-            } else {
-                match self.choose(now) {
-                    Choice::New => {}
-                    Choice::Nothing => return None,
-                    Choice::Segment(segment) => {
-                        self.end_exhausted_pass(now);
-                        return Some(Burst::single(segment));
-                    }
-                }
-            }
+        if !self.pass.has_new_burst()
+            && let Some(segment) = self.choose_burst(now)?
+        {
+            return Some(Burst::Single(segment));
         }
         let count = self.alike();
         if count <= 1 {
-            self.pass.take_segment();
-            let segment = self.send_new(now);
-            self.end_exhausted_pass(now);
-            return Some(Burst::single(segment));
+            return Some(Burst::Single(self.send_single(now)));
         }
         self.pass.take_segments(count);
-        let segment = self.send_many(now, count);
+        let full = self.send_many(now, count);
+        if !self.pass.has_new_burst() && self.is_exhausted() {
+            self.pacer.unblock();
+            self.end_pass_here(now);
+        }
+        Some(Burst::Full(full))
+    }
+
+    /// Decides what leaves next: a segment, or a burst of new data, which has begun if there is no
+    /// segment. `None`: nothing more leaves.
+    #[inline(never)]
+    fn choose_burst(&mut self, now: Instant) -> Option<Option<DataSegment>> {
+        if self.sends_only_new() {
+            return self.begins_burst_after_ack(now).then_some(None);
+        }
+        match self.choose(now) {
+            Choice::New => Some(None),
+            Choice::Nothing => None,
+            Choice::Segment(segment) => {
+                self.end_exhausted_pass(now);
+                Some(Some(segment))
+            }
+        }
+    }
+
+    /// The next segment of a burst of new data.
+    #[inline(never)]
+    fn send_single(&mut self, now: Instant) -> DataSegment {
+        self.pass.take_segment();
+        let segment = self.send_new(now);
         self.end_exhausted_pass(now);
-        Some(Burst { segment, count })
+        segment
     }
 
     /// Whether [`Self::poll_burst`] may return anything after an ordinary ACK. If not, the pass that the
@@ -134,7 +143,7 @@ impl Sender {
 
     /// `count` full segments, as by [`Self::send_new`].
     #[inline]
-    fn send_many(&mut self, now: Instant, count: u32) -> DataSegment {
+    fn send_many(&mut self, now: Instant, count: u32) -> FullSegments {
         let nothing_out = self.board.is_empty();
         let in_flight = self.bytes_in_flight();
         let stamp = self.rate.on_sent(now, nothing_out);
@@ -163,16 +172,12 @@ impl Sender {
         self.stats.segments_sent += u64::from(count);
         self.stats.bytes_sent += bytes;
         self.validation.on_sent(now);
-        DataSegment {
+        FullSegments {
             seq,
             len,
+            count,
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
-            syn: false,
-            fin: false,
-            psh: false,
-            cwr: false,
-            retransmission: false,
         }
     }
 }

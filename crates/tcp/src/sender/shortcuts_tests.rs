@@ -14,7 +14,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use crate::scoreboard::Scoreboard;
-use crate::segment::{AckSegment, DataSegment};
+use crate::segment::{AckSegment, Burst, DataSegment};
 use crate::{AckPolicy, LossDetection, PlainAck, Receiver, ReceiverConfig, SenderConfig, Tick};
 
 impl Sender {
@@ -141,7 +141,7 @@ impl Pair {
         let mut expected = Vec::new();
         if self.case.takes_bursts {
             while let Some(burst) = self.fast.poll_burst(now) {
-                self.bursts += u32::from(burst.count > 1);
+                self.bursts += u32::from(matches!(burst, Burst::Full(_)));
                 for segment in burst.segments() {
                     sent.push((segment, self.fast.feedback(now, &segment)));
                 }

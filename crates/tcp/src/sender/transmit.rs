@@ -421,11 +421,13 @@ impl Sender {
         if sent > 0 || is_limited && limit != Limit::Unasked && self.unsent() > 0 {
             self.validate_window(now, is_limited);
         }
-        if sent > 0 && self.schedule_probe(now, false) {
-            return;
-        }
-        if sets_timer {
-            self.set_timer(now);
+        if sent > 0 || sets_timer {
+            if self.schedule_probe_here(now, sent == 0) {
+                return;
+            }
+            if sets_timer {
+                self.rearm_rto(now);
+            }
         }
         if self.board.is_empty() {
             self.rest(now);

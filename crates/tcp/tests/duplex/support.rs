@@ -204,7 +204,7 @@ impl Duplex {
             let burst = if self.takes_bursts {
                 sender.poll_burst(now)
             } else {
-                sender.poll_transmit(now).map(tcp::segment::Burst::single)
+                sender.poll_transmit(now).map(tcp::segment::Burst::Single)
             };
             let Some(burst) = burst else {
                 break;
