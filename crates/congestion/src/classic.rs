@@ -86,21 +86,19 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
 
     /// [`CongestionControl::on_delivery`] and then [`CongestionControl::on_ack`], for an ordinary
     /// ACK above slow start, if the start-up observes nothing there, and the avoidance decides
-    /// nothing. What is left is that `grow` adds to the window. Returns false, and changes nothing,
-    /// in slow start, and if `grow` gives `None`.
+    /// nothing. What is left is that `grow` adds to the window, which is returned. `None`: it is in slow
+    /// start, or `grow` gives `None`, and nothing has changed.
     #[inline(always)]
     pub(crate) fn on_ordinary_ack(
         &mut self,
         grow: impl FnOnce(&mut A, &Window) -> Option<Bytes>,
-    ) -> bool {
+    ) -> Option<Bytes> {
         if self.window.in_slow_start() {
-            return false;
+            return None;
         }
-        let Some(growth) = grow(&mut self.avoidance, &self.window) else {
-            return false;
-        };
+        let growth = grow(&mut self.avoidance, &self.window)?;
         self.window.cwnd += growth;
-        true
+        Some(growth)
     }
 
     /// A window that a congestion control around this one sets, in whole segments.

@@ -105,7 +105,9 @@ impl Rack {
     pub(crate) fn on_original_acked(&mut self, turn: Turn, now: Instant) {
         self.advanced = true;
         self.rtt = now.saturating_since(turn.sent);
-        self.newest = self.newest.max(turn);
+        if turn > self.newest {
+            self.newest = turn;
+        }
     }
 
     /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total stored with the newest

@@ -105,11 +105,9 @@ impl RttEstimator {
     #[inline]
     fn update_deviation(&mut self, error: i64, snd_una: u64, snd_nxt: u64) {
         let change = error.abs() - (self.mdev_x4 >> 2);
-        self.mdev_x4 += if error < 0 && change > 0 {
-            change >> 3
-        } else {
-            change
-        };
+        // The sign of the error is chance, so no branch depends on it.
+        let is_slow = (error < 0) & (change > 0);
+        self.mdev_x4 += change >> (3 * u32::from(is_slow));
         if self.mdev_x4 > self.mdev_max_x4 {
             self.mdev_max_x4 = self.mdev_x4;
             self.rttvar_x4 = self.rttvar_x4.max(self.mdev_max_x4);

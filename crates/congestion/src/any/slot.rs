@@ -167,15 +167,15 @@ impl<L: Hold> ControlSlot<L> {
     }
 
     /// [`CongestionControl::on_delivery`] and then [`CongestionControl::on_ack`] in one step, for a
-    /// common congestion control above slow start. Returns false, and changes nothing, for others:
-    /// call both.
+    /// common congestion control above slow start. Returns by how much the window has grown, its only
+    /// change. `None`, and nothing changes, for others: call both.
     ///
     /// It is exact because HyStart and standard slow start observe nothing above slow start, and
     /// CUBIC and Reno read nothing else of an ACK.
     #[inline(always)]
-    pub fn on_ordinary_ack(&mut self, ack: &OrdinaryAck) -> bool {
+    pub fn on_ordinary_ack(&mut self, ack: &OrdinaryAck) -> Option<Bytes> {
         let Self::Common(control) = self else {
-            return false;
+            return None;
         };
         control.on_ordinary_ack(|avoidance, window| match avoidance {
             CommonAvoidance::Cubic(cubic) => cubic.on_ordinary_ack(ack, window),

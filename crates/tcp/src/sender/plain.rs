@@ -97,14 +97,17 @@ impl Sender {
             rtt: newest_rtt,
             cwnd_limited: self.is_cwnd_limited(),
         };
-        if self.cc.on_ordinary_ack(&ordinary) {
+        let growth = self.cc.on_ordinary_ack(&ordinary);
+        if growth.is_some() {
             // A common congestion control reads no rate samples.
             self.rate.skip_sample(Some(run.turn.sent));
         } else {
             let (newest, count) = (run.newest, run.count);
             self.report_plain_run(now, (newest, count), prior_packets, maybe_delayed);
         }
-        self.cwnd.update(self.cc.window());
+        if growth != Some(Bytes::ZERO) {
+            self.read_window();
+        }
         self.update_pacing_rate();
         if self.needs.copies && self.cc.sends_copies() {
             self.repair.force_copy();

@@ -71,7 +71,8 @@ impl Sender {
     }
 
     /// The same as [`Self::begin_packet`] for a sender that never paces, with data in flight and
-    /// nothing left to queue: what follows if the first packet of several has all that may leave.
+    /// nothing left to queue: what follows if the first packet of several has all that may leave, or
+    /// has grown to it.
     #[inline(always)]
     pub(super) fn begin_full_packet(&mut self, now: Instant, (left, usable): (u32, u64)) -> bool {
         let full = self.full_burst.segments(
@@ -85,11 +86,16 @@ impl Sender {
         let Some(portions) = &mut self.portions else {
             return false;
         };
-        let Some(len) = portions
-            .long_head(self.snd_nxt, bytes)
-            .filter(|_| bytes <= usable)
-        else {
-            return self.begin_packet(now, (left, usable));
+        let mut len = portions.long_head(self.snd_nxt, bytes);
+        if len.is_none() {
+            if portions.are_over(self.snd_nxt) {
+                return self.begin_packet(now, (left, usable));
+            }
+            portions.grow_head(self.snd_nxt, bytes);
+            len = portions.long_head(self.snd_nxt, bytes);
+        }
+        let Some(len) = len.filter(|_| bytes <= usable) else {
+            return self.begin_head(now, (left, usable), (full, bytes));
         };
         if left < full && self.defers_packet(now, full, (left, usable), (len, false)) {
             return false;
@@ -126,6 +132,7 @@ impl Sender {
 
     /// The same after the packet has grown. A full burst has `full` segments, and this one at most
     /// `most` bytes.
+    #[inline(never)]
     fn begin_head(
         &mut self,
         now: Instant,
