@@ -27,6 +27,7 @@
 //! - In a one-way transfer, the receiver's smoothed RTT is the time from its only SYN-ACK to the
 //!   first data. Linux measures to the third segment of the handshake, as here if there is one.
 
+mod beyond;
 mod buffers;
 mod duplex;
 mod echo;
@@ -402,7 +403,10 @@ impl Receiver {
             ..
         } = segment;
         let is_plain = !(segment.syn | segment.fin | segment.psh | segment.cwr | ecn_ce);
-        if !(is_plain && self.handle_full_segment(now, seq, len, ts_val, ts_ecr)) {
+        let is_taken = is_plain
+            && (self.handle_full_segment(now, seq, len, ts_val, ts_ecr)
+                || self.prolong_beyond(now, seq, len, ts_val));
+        if !is_taken {
             self.handle_any_data(now, segment, ecn_ce);
         }
     }
@@ -589,7 +593,7 @@ impl Receiver {
                 self.sacks.set_duplicate(from, to);
             }
         }
-        if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
+        if self.compressed > 0 && self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS {
             // The list is about to drop a block not yet reported (`tcp_sack_compress_send_ack`).
             let ack = self.make_ack(now);
             self.aside.get_or_insert_default().early_ack = Some(ack);

@@ -164,7 +164,9 @@ impl Endpoints {
         self.probe.on_arrival(now, latency);
         let (seq, len, ts_val, ts_ecr) = carried.fields();
         let receiver = &mut self.receiver;
-        if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr) {
+        if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr)
+            && !receiver.prolong_beyond(now, seq, len, ts_val)
+        {
             receiver.handle_any_data(now, &carried.data_segment(), false);
         }
     }
@@ -182,10 +184,10 @@ impl Endpoints {
     pub fn take_segment(&mut self, now: Instant, carried: &Carried, is_full: bool) {
         self.probe
             .on_arrival(now, now.saturating_since(carried.sent));
-        let (_, len, ts_val, _) = carried.fields();
+        let (seq, len, ts_val, _) = carried.fields();
         if is_full {
             self.receiver.take_full_segment(now, len, ts_val);
-        } else {
+        } else if !self.receiver.prolong_beyond(now, seq, len, ts_val) {
             let data = carried.data_segment();
             self.receiver.handle_any_data(now, &data, false);
         }

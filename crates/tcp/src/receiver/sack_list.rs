@@ -33,6 +33,16 @@ impl SackList {
     /// block that it touches. If the list is full, the oldest block is dropped.
     pub fn add(&mut self, start: u64, end: u64) {
         let mut block = (start, end);
+        // Nearly always it prolongs the last one, and joins no other.
+        if let [first, others @ ..] = &mut self.blocks[..self.count]
+            && touches(*first, block)
+        {
+            let joined = union(*first, block);
+            if !others.iter().any(|other| touches(*other, joined)) {
+                *first = joined;
+                return;
+            }
+        }
         let mut kept = 0;
         // A growing block may reach one that was checked before, so repeat until nothing changes.
         loop {
@@ -55,6 +65,18 @@ impl SackList {
         self.blocks.copy_within(..kept, 1);
         self.blocks[0] = block;
         self.count = kept + 1;
+    }
+
+    /// Out-of-order data `start..end` arrived, behind which there is none. If it prolongs the first block,
+    /// that grows, and a duplicate is forgotten. Otherwise nothing changes, and it returns false.
+    #[inline]
+    pub fn prolong_first(&mut self, start: u64, end: u64) -> bool {
+        match &mut self.blocks[..self.count] {
+            [first, ..] if first.1 == start => first.1 = end,
+            _ => return false,
+        }
+        self.duplicate = None;
+        true
     }
 
     /// The position of `start..end`: the first listed block that it touches, or the number of

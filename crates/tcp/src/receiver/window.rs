@@ -490,11 +490,17 @@ impl ReceiveWindow {
         self.end_measurement(since, copied, (waiting, cushion), span);
     }
 
+    /// Whether [`Self::settle`] has something to do at `now`.
+    #[inline]
+    pub fn is_measured_before(&self, now: Instant) -> bool {
+        self.measured.0 < now
+    }
+
     /// The round trip that was over before `now`, once.
     #[inline]
     fn take_measured(&mut self, now: Instant) -> Option<(Instant, u64)> {
         let measured = self.measured;
-        (measured.0 < now).then(|| {
+        self.is_measured_before(now).then(|| {
             self.measured = (Instant::MAX, 0);
             measured
         })

@@ -134,9 +134,57 @@ impl Scoreboard {
             if segment.end() > end {
                 break;
             }
-            self.sack_one(index, &segment, context, rack, delivery);
-            index = self.unsacked_from(index + 1);
+            if segment.is_plain() {
+                index = self.sack_plain(index, end, context, rack, delivery);
+            } else {
+                self.sack_one(index, &segment, context, rack, delivery);
+                index += 1;
+            }
+            index = self.unsacked_from(index);
         }
+    }
+
+    /// The same as [`Self::sack_one`] for segments up to `end`, `first` and those behind it, of which
+    /// each was sent once and nothing else is known. They are in the order of transmission, so the
+    /// first and the last suffice. Returns the number behind them.
+    fn sack_plain(
+        &mut self,
+        first: u64,
+        end: u64,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) -> u64 {
+        let oldest = *self.slot(first);
+        let (mut newest, mut bytes, mut index) = (oldest, 0, first);
+        while index < self.next {
+            let slot = self.slot_mut(index);
+            if !slot.is_plain() || slot.end() > end {
+                break;
+            }
+            newest = *slot;
+            bytes += u32::from(newest.len);
+            slot.flags |= SACKED;
+            slot.order_or_reach = 1;
+            index += 1;
+        }
+        rack.on_original_acked(newest.turn(), context.now);
+        if oldest.seq < self.fack(0) && delivery.reordered_sack.is_none_or(|low| oldest.seq < low) {
+            delivery.reordered_sack = Some(oldest.seq);
+        }
+        delivery.original_before_high |= oldest.end() <= context.high_seq;
+        widen(&mut delivery.sacked_sent, oldest.sent);
+        widen(&mut delivery.sacked_sent, newest.sent);
+        let count = (index - first) as u32;
+        delivery.count(index - 1, &newest);
+        delivery.delivered += count - 1;
+        delivery.sacked += count;
+        if self.sacked_out == 0 || newest.end() > self.highest_sacked {
+            self.highest_sacked = newest.end();
+        }
+        self.sacked_out += count;
+        self.sacked_bytes += bytes;
+        index
     }
 
     fn sack_one(

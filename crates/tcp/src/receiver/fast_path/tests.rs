@@ -28,6 +28,8 @@ enum Step {
         len: Len,
         flags: u8,
     },
+    /// Full segments behind the highest data received, spaced by `gap`.
+    Beyond { count: u32, gap: Gap },
     /// The clock moves on.
     Wait(Gap),
     /// The next timer expires, or [`Receiver::handle_timeout`] is called without need.
@@ -158,6 +160,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => segment(0..1),
         3 => segment(-4..8),
         1 => segment(-100..5_000),
+        3 => (1_u32..60, gap()).prop_map(|(count, gap)| Step::Beyond { count, gap }),
         2 => gap().prop_map(Step::Wait),
         3 => any::<bool>().prop_map(|early| Step::Timeout { early }),
         1 => (1_u32..6, gap()).prop_map(|(count, gap)| Step::Unpolled { count, gap }),
@@ -263,6 +266,8 @@ struct Pair {
     taken: u64,
     /// Segments taken two by two.
     pairs: u64,
+    /// Segments that prolonged the data beyond a hole.
+    prolonged: u64,
 }
 
 impl Pair {
@@ -277,6 +282,7 @@ impl Pair {
             segments: 0,
             taken: 0,
             pairs: 0,
+            prolonged: 0,
         }
     }
 
@@ -322,6 +328,7 @@ impl Pair {
                 self.data(seq, len, flags, self.last_echo);
                 self.poll();
             }
+            Step::Beyond { count, gap } => self.beyond(count, gap),
             Step::Wait(gap) => self.wait(gap, 0),
             Step::Reply => {
                 let ack = self.fast.take_ack(self.now);
@@ -355,6 +362,30 @@ impl Pair {
                 self.compare();
                 self.poll();
             }
+        }
+    }
+
+    /// Full segments behind the highest data received, if some lies beyond a hole.
+    fn beyond(&mut self, count: u32, gap: Gap) {
+        for index in 0..count {
+            let Some((_, seq)) = self.fast.beyond.last() else {
+                return;
+            };
+            let segment = self.plain(seq, timestamp(self.now));
+            self.general.handle_any_data(self.now, &segment, false);
+            let before = self.fast.clone();
+            if self
+                .fast
+                .prolong_beyond(self.now, seq, self.mss, segment.ts_val)
+            {
+                self.prolonged += 1;
+            } else {
+                assert_eq!(self.fast, before);
+                self.fast.handle_any_data(self.now, &segment, false);
+            }
+            self.compare();
+            self.poll();
+            self.wait(gap, index);
         }
     }
 
@@ -585,6 +616,17 @@ fn the_fast_path_is_taken() {
                 });
                 assert!(pair.pairs >= 400, "{} pairs with {config:?}", pair.pairs);
             }
+            pair.step(&Step::Segment {
+                offset: 3,
+                extra: 0,
+                len: Len::Full,
+                flags: 0,
+            });
+            pair.step(&Step::Beyond {
+                count: 100,
+                gap: Gap::Nanos(242_240),
+            });
+            assert_eq!(pair.prolonged, 100, "{config:?}");
         }
     }
 }
