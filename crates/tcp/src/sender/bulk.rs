@@ -46,10 +46,7 @@ impl Sender {
         }
         self.pass.take_segments(count);
         let full = self.send_many(now, count);
-        if !self.pass.has_new_burst() && self.is_exhausted() {
-            self.pacer.unblock();
-            self.end_pass_here(now);
-        }
+        self.end_exhausted_pass(now);
         Some(Burst::Full(full))
     }
 
@@ -58,7 +55,12 @@ impl Sender {
     #[inline(never)]
     fn choose_burst(&mut self, now: Instant) -> Option<Option<DataSegment>> {
         if self.sends_only_new() {
-            return self.begins_burst_after_ack(now).then_some(None);
+            self.pacer.unblock();
+            if self.begin_burst(now) {
+                return Some(None);
+            }
+            self.end_pass(now);
+            return None;
         }
         match self.choose(now) {
             Choice::New => Some(None),
