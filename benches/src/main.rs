@@ -32,6 +32,11 @@ use std::sync::atomic::AtomicBool;
 use clock::{Quartiles, children_cpu_seconds, cpu_seconds, peak_kilobytes};
 use scenarios::{Bench, all, by_hosts, many_flows, million, usual, windows};
 
+/// That of the Python module. Tests count allocations with one of their own.
+#[cfg(not(test))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A process repeats its scenario for about this many CPU seconds, and at least three times.
 const SECONDS: f64 = 0.4;
 const LEAST: usize = 3;

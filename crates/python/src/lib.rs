@@ -68,6 +68,9 @@ mod errors {
     }
 }
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The version of the compiled module, which is that of the package.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
