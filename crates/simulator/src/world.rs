@@ -131,11 +131,16 @@ impl<'a> World<'a> {
                 return Err(RunError::Cancelled);
             }
             let agenda = &self.agendas[side];
-            if let Some(position) = agenda.first_packet(bound) {
+            let until = agenda.only_packets_until(bound);
+            let first = agenda.packets.soonest();
+            if first < until {
                 // Each takes a nanosecond or more, so time does not stand still.
-                self.now = position.at;
-                self.turns.position = position;
-                self.next_packet_arrives(side);
+                self.packets_arrive(side, until);
+            } else if first == until
+                && first < Instant::MAX
+                && let Some(position) = agenda.packet_of_equals(bound)
+            {
+                self.packet_of_equals_arrives(side, position);
             } else {
                 let Some((position, part)) = agenda.next().filter(|(next, _)| *next < bound) else {
                     break;
@@ -231,17 +236,78 @@ impl<'a> World<'a> {
         true
     }
 
-    /// Handles the next of the packets that lie in the agenda.
-    #[inline(always)]
-    fn next_packet_arrives(&mut self, side: Side) {
-        let Some(mut packet) = self.agendas[side].packets.take() else {
-            return;
-        };
-        if self.fabric.routes().is_last(packet.payload.hop()) {
-            self.reach_host(&packet);
-        } else {
-            self.pass_on(&mut packet);
+    /// Handles packets that lie in the agenda, the next one first: those that leave their links before
+    /// `until`, before which nothing else is scheduled, up to one that causes more than that another link
+    /// has it.
+    #[inline(never)]
+    fn packets_arrive(&mut self, side: Side, until: Instant) {
+        while let Some((position, place)) = self.agendas.pop_before(side, until) {
+            self.now = position.at;
+            self.turns.position = position;
+            if !self.leaves_link(place, side, until) {
+                return;
+            }
         }
+    }
+
+    /// Handles the next of the packets that lie in the agenda, where something else acts at the same
+    /// time.
+    #[cold]
+    #[inline(never)]
+    fn packet_of_equals_arrives(&mut self, side: Side, position: Position) {
+        self.now = position.at;
+        self.turns.position = position;
+        if let Some((_, place)) = self.agendas.pop_before(side, self.now + NANO) {
+            self.leaves_link(place, side, self.now);
+        }
+    }
+
+    /// A packet leaves a link that keeps none, and enters the next one or reaches its host. Returns
+    /// whether this has changed nothing but what lies in the agenda. Nothing but packets is scheduled on
+    /// this side before `until`.
+    #[inline(always)]
+    fn leaves_link(&mut self, place: u32, side: Side, until: Instant) -> bool {
+        let now = self.now;
+        let packet = self.agendas.packet(place);
+        let Some(mut link) = self.fabric.routes().behind(packet.payload.hop()) else {
+            let packet = self.agendas.take(place);
+            self.reach_host(&packet);
+            return false;
+        };
+        packet.payload.pass_hop();
+        // Shortcut: its entry in the calendar would be the next one.
+        if self.fabric.only_passes(link, side)
+            && now < until
+            && let Some(next) = self.fabric.routes().behind(packet.payload.hop())
+            && self.agendas[side].packets.soonest() > now
+        {
+            let packet = self.agendas.packet(place);
+            packet.payload.pass_hop();
+            self.fabric.link(link).pass(now, packet.size);
+            link = next;
+        }
+        if self.send(link, place).is_some() {
+            return true;
+        }
+        let packet = self.agendas.take(place);
+        self.offer(&packet);
+        false
+    }
+
+    /// Offers the packet at `place` to a link. Returns whether it was accepted, and does nothing and
+    /// returns `None` if the link keeps its packets.
+    #[inline(never)]
+    fn send(&mut self, link: u32, place: u32) -> Option<bool> {
+        let now = self.now;
+        let accepted = self.fabric.send(now, link, place, &mut self.agendas)?;
+        if link == FORWARD {
+            self.note_busy_periods();
+        }
+        if !accepted {
+            let packet = self.agendas.take(place);
+            self.note_drop(now, packet);
+        }
+        Some(accepted)
     }
 
     /// Handles the packets that leave a link now.
@@ -483,6 +549,10 @@ impl<'a> World<'a> {
     fn offer(&mut self, packet: &Packet<Carried>) -> bool {
         let now = self.now;
         let link = self.fabric.routes().link(packet.payload.hop());
+        if self.fabric.keeps_none(link) {
+            let place = self.agendas.keep(packet);
+            return self.send(link, place) == Some(true);
+        }
         let Some(accepted) = self.fabric.offer(now, link, packet, &mut self.agendas) else {
             return self.cross(link, *packet);
         };

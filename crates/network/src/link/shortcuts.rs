@@ -108,6 +108,15 @@ impl<T: Payload> Link<T> {
         self.line.send_plain(now, packet);
     }
 
+    /// [`Self::push`] and [`Link::pop_before`] of a packet of `size` bytes, for a link that
+    /// [`Self::is_wire`], without delay and without packets.
+    #[inline(always)]
+    pub fn pass_at_once(&mut self, now: Instant, size: u32) {
+        self.count_offered(now, 1);
+        self.counters.packets_out += 1;
+        self.counters.bytes_out += Bytes::new(u64::from(size));
+    }
+
     /// Whether it is a pure delay line.
     #[inline(always)]
     #[must_use]

@@ -4,14 +4,13 @@
 //! and keeps no packets, which lie in the agenda ([`crate::in_flight`]).
 
 use measure::LinkResult;
-use network::{Interface, InterfaceClass, Packet};
+use network::{Interface, InterfaceClass};
 use scenario::{Hosts, Node};
 use units::{Duration, Instant};
 
 use super::Fabric;
 use super::accesses::{Access, link_of};
 use crate::agenda::{Agendas, LEFT, Side};
-use crate::carried::Carried;
 
 /// The number of the first one: no other link has so high a number, and each crossing of the cloud a
 /// higher one.
@@ -86,6 +85,24 @@ impl Interfaces {
         Some(Access { up, down })
     }
 
+    /// Offers the packet at `place` in the agendas to an interface.
+    #[inline(always)]
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        number: u32,
+        place: u32,
+        agendas: &mut Agendas,
+    ) -> Option<bool> {
+        let (link, class) = self.get(number)?;
+        let size = agendas.packet(place).size;
+        let Some(leaves) = link.interface.send(&mut class.shared, now, size) else {
+            return Some(false);
+        };
+        agendas.send(class.side, leaves + link.delay, link.rank, place);
+        Some(true)
+    }
+
     /// The result of an interface at the end of a run.
     pub(super) fn result(&mut self, number: u32, now: Instant) -> Option<LinkResult> {
         let (link, class) = self.get(number)?;
@@ -116,24 +133,6 @@ impl Interfaces {
 }
 
 impl Fabric<'_> {
-    /// [`Self::offer`] to an interface.
-    #[inline(never)]
-    pub(super) fn offer_to_interface(
-        &mut self,
-        now: Instant,
-        number: u32,
-        packet: &Packet<Carried>,
-        agendas: &mut Agendas,
-    ) -> Option<bool> {
-        let (link, class) = self.interfaces.get(number)?;
-        let Some(leaves) = link.interface.send(&mut class.shared, now, packet.size) else {
-            return Some(false);
-        };
-        let packets = &mut agendas[class.side].packets;
-        packets.add(leaves + link.delay, number, link.rank, packet);
-        Some(true)
-    }
-
     /// Whether a link is an interface.
     pub fn is_interface(&self, number: u32) -> bool {
         (number.wrapping_sub(FIRST) as usize) < self.interfaces.all.len()
