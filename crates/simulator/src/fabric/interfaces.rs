@@ -4,13 +4,14 @@
 //! and keeps no packets, which lie in the agenda ([`crate::in_flight`]).
 
 use measure::LinkResult;
-use network::{Interface, InterfaceClass};
+use network::{Interface, InterfaceClass, Packet, Payload};
 use scenario::{Hosts, Node};
 use units::{Duration, Instant};
 
 use super::Fabric;
 use super::accesses::{Access, link_of};
 use crate::agenda::{Agendas, LEFT, Side};
+use crate::carried::Carried;
 
 /// The number of the first one: no other link has so high a number, and each crossing of the cloud a
 /// higher one.
@@ -101,6 +102,31 @@ impl Interfaces {
         };
         agendas.send(class.side, leaves + link.delay, link.rank, place);
         Some(true)
+    }
+
+    /// [`Self::send`] of `count` packets that are not in the agendas yet. `packet` is the first, and
+    /// those behind it are [`Payload::following`]. Returns how many are accepted.
+    #[inline(always)]
+    pub(super) fn send_burst(
+        &mut self,
+        now: Instant,
+        number: u32,
+        packet: &Packet<Carried>,
+        count: u32,
+        agendas: &mut Agendas,
+    ) -> Option<u32> {
+        let (link, class) = self.get(number)?;
+        let (side, delay, rank) = (class.side, link.delay, link.rank);
+        let burst = (packet.size, count);
+        let (interface, shared) = (&mut link.interface, &mut class.shared);
+        let mut k = 0;
+        let taken = interface.send_burst(shared, now, burst, |leaves| {
+            let payload = packet.payload.following(k);
+            let place = agendas.keep(&Packet { payload, ..*packet });
+            agendas.send(side, leaves + delay, rank, place);
+            k += 1;
+        });
+        Some(taken)
     }
 
     /// The result of an interface at the end of a run.

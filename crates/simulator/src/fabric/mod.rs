@@ -171,6 +171,21 @@ impl<'a> Fabric<'a> {
         is_sent
     }
 
+    /// Offers `count` packets that differ only in their sequence numbers to an interface; `packet` is the
+    /// first. Returns how many were accepted. `None` for any other link.
+    #[inline(never)]
+    pub fn send_burst(
+        &mut self,
+        now: Instant,
+        link: u32,
+        packet: &Packet<Carried>,
+        count: u32,
+        agendas: &mut Agendas,
+    ) -> Option<u32> {
+        let interfaces = &mut self.interfaces;
+        interfaces.send_burst(now, link, packet, count, agendas)
+    }
+
     /// Whether the packets on a link lie in the agendas.
     #[inline(always)]
     pub fn keeps_none(&self, link: u32) -> bool {
