@@ -123,17 +123,32 @@ impl Interface {
     /// dropped. It counts as delivered at once: see [`Self::recall`]. Calls come in order of time.
     #[inline(always)]
     pub fn send(&mut self, class: &mut InterfaceClass, now: Instant, size: u32) -> Option<Instant> {
+        if self.until > now {
+            let bytes = u64::from(size) + u64::from(class.overhead);
+            return self.wait(class, now, bytes);
+        }
+        self.send_idle(class, now, size)
+    }
+
+    /// [`Self::send`] to an interface that is idle. To a busy one it does nothing, and returns `None`.
+    #[inline(always)]
+    pub fn send_idle(
+        &mut self,
+        class: &mut InterfaceClass,
+        now: Instant,
+        size: u32,
+    ) -> Option<Instant> {
+        if self.until > now {
+            return None;
+        }
         if self.first_packet == Instant::MAX {
             self.first_packet = now;
-        }
-        let bytes = u64::from(size) + u64::from(class.overhead);
-        if self.until > now {
-            return self.wait(class, now, bytes);
         }
         if self.until < now {
             self.remainder = 0;
         }
         self.until = now;
+        let bytes = u64::from(size) + u64::from(class.overhead);
         self.serve(class.pace(bytes));
         Some(self.until)
     }
@@ -205,9 +220,7 @@ impl Interface {
         mut leave: impl FnMut(Instant),
     ) -> u32 {
         let mut served = 0;
-        if self.until <= now
-            && let Some(leaves) = self.send(class, now, size)
-        {
+        if let Some(leaves) = self.send_idle(class, now, size) {
             served = 1;
             leave(leaves);
         }

@@ -138,6 +138,17 @@ impl InFlight {
     /// The packet at `place` is due at `due`, on a link of this rank.
     #[inline(always)]
     pub fn add(&mut self, places: &mut Places, due: Instant, rank: u32, place: u32) {
+        if let Some(wheel) = &mut self.wheel
+            && wheel.put_later(places, due, rank, place)
+        {
+            return;
+        }
+        self.add_soon(places, due, rank, place);
+    }
+
+    /// The same for a packet that may be the first to arrive, or for which the buckets are too narrow.
+    #[inline(never)]
+    fn add_soon(&mut self, places: &mut Places, due: Instant, rank: u32, place: u32) {
         let wheel = self.wheel.get_or_insert_with(Wheel::new);
         wheel.put(places, due, rank, place);
         let first = wheel.first();
@@ -196,29 +207,37 @@ impl Wheel {
     }
 
     /// Puts the packet at `place` into its bucket.
-    #[inline(always)]
     fn put(&mut self, places: &mut Places, due: Instant, rank: u32, place: u32) {
-        let bucket = due.as_nanos() >> self.shift;
-        if bucket <= self.current || self.soon.is_empty() {
-            return self.put_soon(key(due, rank, place), bucket);
+        if self.put_later(places, due, rank, place) {
+            return;
         }
-        if bucket - self.current >= BUCKETS as u64 {
+        let bucket = due.as_nanos() >> self.shift;
+        if bucket > self.current && !self.soon.is_empty() {
             self.widen(places, bucket);
             return self.put(places, due, rank, place);
+        }
+        // In the first bucket or before, or the only one.
+        self.current = self.current.max(bucket);
+        let key = key(due, rank, place);
+        let before = self.soon.partition_point(|&other| other > key);
+        self.soon.insert(before, key);
+    }
+
+    /// Puts the packet at `place` into its bucket, if that is behind the first one and there is one so
+    /// far behind. Otherwise it does nothing and returns false.
+    #[inline(always)]
+    fn put_later(&mut self, places: &mut Places, due: Instant, rank: u32, place: u32) -> bool {
+        let bucket = due.as_nanos() >> self.shift;
+        let is_later = bucket > self.current && bucket - self.current < BUCKETS as u64;
+        if !is_later || self.soon.is_empty() {
+            return false;
         }
         let index = bucket as usize % BUCKETS;
         let its = &mut places.all[place as usize];
         (its.due, its.rank) = (due, rank);
         its.next = mem::replace(&mut self.heads[index], place);
         self.occupied[index / WORD] |= 1 << (index % WORD);
-    }
-
-    /// A packet of the first bucket or before, or the only one.
-    #[inline(never)]
-    fn put_soon(&mut self, key: u128, bucket: u64) {
-        self.current = self.current.max(bucket);
-        let before = self.soon.partition_point(|&other| other > key);
-        self.soon.insert(before, key);
+        true
     }
 
     /// The packets of the next bucket that has any are those that arrive soon.

@@ -298,6 +298,15 @@ impl<'a> World<'a> {
     /// returns `None` if the link keeps its packets.
     #[inline(never)]
     fn send(&mut self, link: u32, place: u32) -> Option<bool> {
+        let agendas = &mut self.agendas;
+        if self.fabric.send_idle(self.now, link, place, agendas) {
+            return Some(true);
+        }
+        self.send_any(link, place)
+    }
+
+    #[inline(never)]
+    fn send_any(&mut self, link: u32, place: u32) -> Option<bool> {
         let now = self.now;
         let accepted = self.fabric.send(now, link, place, &mut self.agendas)?;
         if link == FORWARD {

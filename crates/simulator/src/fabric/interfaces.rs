@@ -86,6 +86,26 @@ impl Interfaces {
         Some(Access { up, down })
     }
 
+    /// [`Self::send`] to an interface that is idle. Otherwise it does nothing, and returns false.
+    #[inline(always)]
+    pub(super) fn send_idle(
+        &mut self,
+        now: Instant,
+        number: u32,
+        place: u32,
+        agendas: &mut Agendas,
+    ) -> bool {
+        let Some((link, class)) = self.get(number) else {
+            return false;
+        };
+        let size = agendas.packet(place).size;
+        let Some(leaves) = link.interface.send_idle(&mut class.shared, now, size) else {
+            return false;
+        };
+        agendas.send(class.side, leaves + link.delay, link.rank, place);
+        true
+    }
+
     /// Offers the packet at `place` in the agendas to an interface.
     #[inline(always)]
     pub(super) fn send(

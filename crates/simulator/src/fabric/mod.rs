@@ -167,8 +167,19 @@ impl<'a> Fabric<'a> {
         let Some(state) = self.links.get_mut(link as usize) else {
             return self.interfaces.send(now, link, place, agendas);
         };
-        let is_sent = state.keeps_none().then(|| state.send(now, place, agendas));
-        is_sent
+        state.keeps_none().then(|| state.send(now, place, agendas))
+    }
+
+    /// [`Self::send`] to an interface that is idle. Otherwise it does nothing, and returns false.
+    #[inline(always)]
+    pub fn send_idle(
+        &mut self,
+        now: Instant,
+        link: u32,
+        place: u32,
+        agendas: &mut Agendas,
+    ) -> bool {
+        self.interfaces.send_idle(now, link, place, agendas)
     }
 
     /// Offers `count` packets that differ only in their sequence numbers to an interface; `packet` is the
