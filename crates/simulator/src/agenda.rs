@@ -111,11 +111,15 @@ impl Agenda {
     }
 
     /// The position of the next packet, unless another part acts before it at its time, or it does not
-    /// come before `bound`. It is not later than [`Self::only_packets_until`].
+    /// come before `bound`. It is not later than [`Self::only_packets_until`]. Nothing comes between
+    /// two packets that a link passes on in one instant.
     #[cold]
     #[inline(never)]
     pub fn packet_of_equals(&self, bound: Position) -> Option<Position> {
         let position = self.first_packet();
+        if self.packets.continues() {
+            return Some(position);
+        }
         let other = self.fixed.next().filter(|(at, _)| *at == position.at);
         let rank = other.map(|(_, component)| self.parts[component.index()].1);
         let is_first = rank.is_none_or(|rank| position.rank < rank);

@@ -5,9 +5,10 @@
 //! calendar, which would come and go with each packet, and keeps no packets: those of all such links
 //! lie here. Between hosts the packets of the path lie here, too: most come one by one.
 //!
-//! It is exact for a link that knows on arrival when a packet is due, and whose packets are never due
-//! at one instant ([`network::Interface`], [`network::Link::send`]): a packet stands where its link's
-//! entry in the calendar would stand, at the same time with the same rank.
+//! It is exact for a link that knows on arrival when a packet is due, later than that, and whose
+//! packets keep their order ([`network::Interface`], [`network::Link::send`]): a packet stands where its
+//! link's entry in the calendar would stand, at the same time with the same rank. Of the packets of a
+//! link that are due at one instant, the one that came first is first, and nothing comes between them.
 //!
 //! Time is cut into buckets of equal width (Brown 1988, "Calendar queues"). The packets of the first
 //! bucket that has any are sorted; those of the others wait in lists without an order, until theirs
@@ -32,6 +33,8 @@ const FIRST_SHIFT: u32 = 16;
 const NOTHING: u32 = u32::MAX;
 /// Later than all packets.
 const NEVER: u128 = u128::MAX;
+/// The part of a key that is the place. It says nothing about the order.
+const PLACE: u128 = u32::MAX as u128;
 
 /// Packets on their way to one side, by the time at which they arrive.
 #[derive(Debug)]
@@ -84,6 +87,8 @@ struct Wheel {
     /// The packets of the first bucket and before, the first one to arrive at the end. There are none
     /// only if there are none at all.
     soon: Vec<u128>,
+    /// The last packet that has arrived.
+    last: u128,
     /// A bucket has the times that are equal but for so many of their lowest bits.
     shift: u32,
     /// The first bucket, counted from the beginning of the run.
@@ -170,11 +175,18 @@ impl InFlight {
         (self.first >> 32) as u32
     }
 
+    /// Whether the next packet arrives with the last one, from the same link.
+    pub fn continues(&self) -> bool {
+        let last = self.wheel.as_ref().map_or(NEVER, |wheel| wheel.last);
+        self.first < NEVER && (self.first ^ last) <= PLACE
+    }
+
     /// The next packet has arrived. Returns its place.
     #[inline(always)]
     pub fn pop(&mut self, places: &Places) -> Option<u32> {
         let wheel = self.wheel.as_deref_mut()?;
         let place = self.first as u32;
+        wheel.last = self.first;
         wheel.soon.pop()?;
         if wheel.soon.is_empty() {
             wheel.turn(places);
@@ -194,6 +206,7 @@ impl Wheel {
     fn new() -> Box<Self> {
         Box::new(Self {
             soon: Vec::new(),
+            last: NEVER,
             shift: FIRST_SHIFT,
             current: 0,
             heads: [NOTHING; BUCKETS],
@@ -219,7 +232,7 @@ impl Wheel {
         // In the first bucket or before, or the only one.
         self.current = self.current.max(bucket);
         let key = key(due, rank, place);
-        let before = self.soon.partition_point(|&other| other > key);
+        let before = self.soon.partition_point(|&other| other > key | PLACE);
         self.soon.insert(before, key);
     }
 
@@ -258,14 +271,16 @@ impl Wheel {
         self.sort(places, last);
     }
 
-    /// Sorts the packets of a bucket, of which `place` came last.
+    /// Sorts the packets of a bucket, of which `place` came last. Of those that are due at one instant on
+    /// one link, it stays before the others.
     #[inline(never)]
     fn sort(&mut self, places: &Places, mut place: u32) {
         while let Some(its) = places.all.get(place as usize) {
             self.soon.push(key(its.due, its.rank, place));
             place = its.next;
         }
-        self.soon.sort_unstable_by(|one, other| other.cmp(one));
+        self.soon
+            .sort_by(|one, other| (other & !PLACE).cmp(&(one & !PLACE)));
     }
 
     /// The next bucket that has packets.
@@ -303,7 +318,8 @@ impl Wheel {
         }
         self.shift += more;
         self.current >>= more;
-        for (due, rank, place) in waiting {
+        // In each bucket, the packet that came first.
+        for (due, rank, place) in waiting.into_iter().rev() {
             self.put(places, due, rank, place);
         }
     }
@@ -317,7 +333,6 @@ fn key(due: Instant, rank: u32, place: u32) -> u128 {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::collections::btree_map::Entry;
 
     use network::Ecn;
     use proptest::prelude::*;
@@ -336,42 +351,39 @@ mod tests {
 
     proptest! {
         /// Compares with an ordered map: ways of a nanosecond to a minute, several packets at an
-        /// instant, times without a packet, and packets that go on in their places.
+        /// instant, also on one link, times without a packet, and packets that go on in their places.
         #[test]
         fn packets_arrive_in_order_of_time_and_rank(
             operations in prop::collection::vec((0u32..40, 0u32..36, any::<u64>(), 0u32..4), 1..2_000),
         ) {
             let (mut places, mut in_flight) = (Places::default(), InFlight::default());
             let mut model = BTreeMap::new();
-            let (mut now, mut number) = (0, 0);
+            let (mut now, mut number, mut last) = (0, 0, None);
             let mut on_its_way = None;
             for (rank, bits, way, takes) in operations {
                 let due = now + 1 + way % (1 << bits);
-                // The packets of a link are never due at one instant.
-                if let Entry::Vacant(vacant) = model.entry((due, rank)) {
-                    let place = on_its_way.take().unwrap_or_else(|| {
-                        number += 1;
-                        places.put(&packet(number))
-                    });
-                    vacant.insert(places.packet(place).size);
-                    let before = (in_flight.soonest(), in_flight.changes());
-                    in_flight.add(&mut places, Instant::from_nanos(due), rank, place);
-                    let after = (in_flight.soonest(), in_flight.changes());
-                    prop_assert!(before.0 <= after.0 || before.1 != after.1);
-                }
-                let first = model.first_key_value().map(|(&key, &size)| (key, size));
-                if let (2.., Some(((due, rank), size))) = (takes, first) {
+                let place = on_its_way.take().unwrap_or_else(|| places.put(&packet(0)));
+                number += 1;
+                places.packet(place).size = number;
+                model.insert((due, rank, number), number);
+                let before = (in_flight.soonest(), in_flight.changes());
+                in_flight.add(&mut places, Instant::from_nanos(due), rank, place);
+                let after = (in_flight.soonest(), in_flight.changes());
+                prop_assert!(before.0 <= after.0 || before.1 != after.1);
+                let first = model.first_key_value().map(|(&key, _)| key);
+                if let (2.., Some((due, rank, number))) = (takes, first) {
                     prop_assert_eq!(in_flight.soonest(), Instant::from_nanos(due));
                     prop_assert_eq!(in_flight.rank(), rank);
+                    prop_assert_eq!(in_flight.continues(), last == Some((due, rank)));
                     let place = in_flight.pop(&places).expect("a packet");
-                    prop_assert_eq!(places.packet(place).size, size);
+                    prop_assert_eq!(places.packet(place).size, number);
                     if takes == 2 && on_its_way.is_none() {
                         on_its_way = Some(place);
                     } else {
-                        prop_assert_eq!(places.take(place).size, size);
+                        prop_assert_eq!(places.take(place).size, number);
                     }
                     model.pop_first();
-                    now = due;
+                    (now, last) = (due, Some((due, rank)));
                 }
                 if model.is_empty() {
                     prop_assert_eq!(in_flight.soonest(), Instant::MAX);

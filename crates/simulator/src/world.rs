@@ -157,10 +157,20 @@ impl<'a> World<'a> {
                 self.acts(part, side, bound.at);
             }
             if self.unfinished == 0 {
+                self.end_instant(side);
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Handles the packets that leave a link together with the one that ended the last flow.
+    #[cold]
+    #[inline(never)]
+    fn end_instant(&mut self, side: Side) {
+        while self.agendas[side].packets.continues() {
+            self.packet_of_equals_arrives(side, self.turns.position);
+        }
     }
 
     /// A part acts now.

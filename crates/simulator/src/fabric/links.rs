@@ -21,7 +21,9 @@ pub struct LinkState {
     side: Side,
     /// Whether its packets lie in the agenda ([`crate::in_flight`]).
     keeps_none: bool,
-    /// Whether packets leave it in the instant in which they enter it, and nothing else happens to them.
+    /// Whether it is a pure delay line that keeps its packets, without a router and a trace.
+    only_delays: bool,
+    /// The same without a delay: packets leave it in the instant in which they enter it.
     only_passes: bool,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
@@ -62,6 +64,7 @@ impl LinkState {
             })
         });
         Self {
+            only_delays: link.is_wire() && router.is_none() && trace.is_none(),
             router: router.map(Box::new),
             link,
             is_hop: false,
@@ -131,11 +134,11 @@ impl LinkState {
 
     /// The packets on it lie in the agenda from now on, if that is exact.
     pub fn keep_no_packets(&mut self) {
+        let is_read = self.trace.is_some() || self.router.is_some();
+        self.keeps_none = !is_read && self.link.can_send();
+        self.only_delays &= !self.keeps_none;
         self.delay = self.link.delay();
-        if self.trace.is_none() && self.router.is_none() {
-            self.keeps_none = self.link.can_send();
-            self.only_passes = self.link.is_wire() && self.delay.is_zero();
-        }
+        self.only_passes = self.only_delays && self.delay.is_zero();
     }
 
     /// Whether its packets lie in the agenda.
@@ -234,7 +237,7 @@ impl LinkState {
     /// all that a packet offered to it until then takes.
     #[inline(always)]
     pub fn only_delays(&self, until: Instant) -> bool {
-        self.link.is_wire() && self.router.is_none() && self.trace.is_none() && self.watch >= until
+        self.only_delays && self.watch >= until
     }
 
     /// [`Self::push`] for a link that only delays. Returns whether that has changed its calendar entry.
