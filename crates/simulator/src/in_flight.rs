@@ -16,6 +16,7 @@
 //! After a packet that is due minutes later, all are wide: the order stays, but many packets are then
 //! in the first one, where each has to be inserted.
 
+use std::cmp::Reverse;
 use std::mem;
 
 use network::Packet;
@@ -279,8 +280,7 @@ impl Wheel {
             self.soon.push(key(its.due, its.rank, place));
             place = its.next;
         }
-        self.soon
-            .sort_by(|one, other| (other & !PLACE).cmp(&(one & !PLACE)));
+        self.soon.sort_by_key(|key| Reverse(key & !PLACE));
     }
 
     /// The next bucket that has packets.
