@@ -123,17 +123,32 @@ impl Interface {
     /// dropped. It counts as delivered at once: see [`Self::recall`]. Calls come in order of time.
     #[inline(always)]
     pub fn send(&mut self, class: &mut InterfaceClass, now: Instant, size: u32) -> Option<Instant> {
+        if self.until > now {
+            let bytes = u64::from(size) + u64::from(class.overhead);
+            return self.wait(class, now, bytes);
+        }
+        self.send_idle(class, now, size)
+    }
+
+    /// [`Self::send`] to an interface that is idle. To a busy one it does nothing, and returns `None`.
+    #[inline(always)]
+    pub fn send_idle(
+        &mut self,
+        class: &mut InterfaceClass,
+        now: Instant,
+        size: u32,
+    ) -> Option<Instant> {
+        if self.until > now {
+            return None;
+        }
         if self.first_packet == Instant::MAX {
             self.first_packet = now;
-        }
-        let bytes = u64::from(size) + u64::from(class.overhead);
-        if self.until > now {
-            return self.wait(class, now, bytes);
         }
         if self.until < now {
             self.remainder = 0;
         }
         self.until = now;
+        let bytes = u64::from(size) + u64::from(class.overhead);
         self.serve(class.pace(bytes));
         Some(self.until)
     }
@@ -150,17 +165,33 @@ impl Interface {
     /// The same for a packet that has to wait.
     #[inline(never)]
     fn wait(&mut self, class: &mut InterfaceClass, now: Instant, bytes: u64) -> Option<Instant> {
+        let taken = self.wait_each(class, (now, bytes, 1), |_| ());
+        (taken > 0).then_some(self.until)
+    }
+
+    /// The same for `count` packets of one size. `leave` gets the departure of each one that is accepted;
+    /// a full queue drops the last ones. Returns how many are accepted.
+    #[inline(always)]
+    fn wait_each(
+        &mut self,
+        class: &mut InterfaceClass,
+        (now, bytes, count): (Instant, u64, u32),
+        mut leave: impl FnMut(Instant),
+    ) -> u32 {
         let pace = *class.pace(bytes);
         if self.waiting == NONE {
             self.waiting = class.waiting.len() as u32;
             class.waiting.push(Waiting::default());
         }
-        let Waiting { queue, drops } = class.waiting.get_mut(self.waiting as usize)?;
+        let Some(Waiting { queue, drops }) = class.waiting.get_mut(self.waiting as usize) else {
+            return 0;
+        };
         // Also those of earlier busy periods.
         queue.advance(now);
-        if queue.room(now, bytes, 1, class.limits) == 0 {
-            *drops += 1;
-            return None;
+        let taken = queue.room(now, bytes, count, class.limits);
+        *drops += u64::from(count - taken);
+        if taken == 0 {
+            return 0;
         }
         let start = self.until;
         self.serve(&pace);
@@ -168,8 +199,33 @@ impl Interface {
             let behind = pace.after(self.remainder);
             queue.begin(bytes, start, self.until, behind);
         }
-        queue.enter(now, bytes, 1);
-        Some(self.until)
+        queue.enter(now, bytes, taken);
+        leave(self.until);
+        for _ in 1..taken {
+            self.serve(&pace);
+            leave(self.until);
+        }
+        taken
+    }
+
+    /// Offers `count` packets of `size` bytes at once: so many calls of [`Self::send`]. `leave` gets
+    /// the departure of each one that is accepted; a full queue drops the last ones. Returns how many are
+    /// accepted.
+    #[inline(always)]
+    pub fn send_burst(
+        &mut self,
+        class: &mut InterfaceClass,
+        now: Instant,
+        (size, count): (u32, u32),
+        mut leave: impl FnMut(Instant),
+    ) -> u32 {
+        let mut served = 0;
+        if let Some(leaves) = self.send_idle(class, now, size) {
+            served = 1;
+            leave(leaves);
+        }
+        let bytes = u64::from(size) + u64::from(class.overhead);
+        served + self.wait_each(class, (now, bytes, count - served), leave)
     }
 
     /// When the last accepted packet leaves, or left, the server.

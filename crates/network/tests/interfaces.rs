@@ -32,7 +32,8 @@ fn limits() -> impl Strategy<Value = QueueLimit> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Two interfaces of a class take packets in turn, and neither changes what the other one does.
+    /// Two interfaces of a class take packets and bursts in turn, and neither changes what the other one
+    /// does.
     #[test]
     fn an_interface_serves_packets_as_its_link(
         rate in prop_oneof![1_000_000_u64..1_000_000_000, 1_000_000_000_u64..=160_000_000_000],
@@ -45,6 +46,7 @@ proptest! {
                 prop_oneof![3 => Just(None), 3 => (0_u64..200_000).prop_map(Some), 1 => (0_u64..50_000_000).prop_map(Some)],
                 prop_oneof![2 => Just(1500_u32), 1 => Just(52), 1 => 20_u32..3000],
                 any::<bool>(),
+                prop_oneof![2 => Just(1_u32), 1 => 1_u32..12],
             ),
             1..200,
         ),
@@ -58,18 +60,27 @@ proptest! {
         let mut interfaces = [Interface::default(), Interface::default()];
         let mut dues = [Vec::new(), Vec::new()];
         let mut now = Instant::ZERO;
-        for (number, (pause, size, which)) in (0..).zip(packets) {
+        for (number, (pause, size, which, count)) in (0..).zip(packets) {
             let which = usize::from(which);
             let idle = links[which].busy_until().max(now);
             now = pause.map_or(idle, |pause| now + Duration::from_nanos(pause));
-            let accepted = links[which].push(now, packet(size, number)) == Admission::Accepted;
-            let leaves = interfaces[which].send(&mut class, now, size);
-            prop_assert_eq!(leaves.is_some(), accepted);
-            if let Some(leaves) = leaves {
-                prop_assert_eq!(leaves, links[which].busy_until());
-                prop_assert_eq!(leaves, interfaces[which].busy_until());
-                dues[which].push((leaves + config.delay, size));
+            let mut departures = Vec::new();
+            for _ in 0..count {
+                if links[which].push(now, packet(size, number)) == Admission::Accepted {
+                    departures.push(links[which].busy_until());
+                }
             }
+            let mut leaves = Vec::new();
+            if count == 1 {
+                leaves.extend(interfaces[which].send(&mut class, now, size));
+            } else {
+                let burst = (size, count);
+                let taken = interfaces[which].send_burst(&mut class, now, burst, |at| leaves.push(at));
+                prop_assert_eq!(taken as usize, leaves.len());
+            }
+            prop_assert_eq!(&leaves, &departures);
+            prop_assert_eq!(interfaces[which].busy_until(), links[which].busy_until());
+            dues[which].extend(leaves.iter().map(|&at| (at + config.delay, size)));
         }
         for ((mut link, mut interface), dues) in links.into_iter().zip(interfaces).zip(dues) {
             prop_assert!(dues.is_sorted_by(|(one, _), (next, _)| one < next));

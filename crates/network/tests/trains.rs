@@ -342,30 +342,37 @@ proptest! {
         compare(&config, &steps)?;
     }
 
-    /// The caller keeps the packets: the same drops, and the same due times, each later than the one
-    /// before.
+    /// The caller keeps the packets: the same drops, and the same due times in the same order, each
+    /// later than the arrival.
     #[test]
     fn a_link_serves_packets_that_its_caller_keeps_as_its_own(
-        rate in prop_oneof![1_000_000_u64..1_000_000_000, 1_000_000_000_u64..200_000_000_000],
+        rate in prop_oneof![
+            1 => Just(None),
+            3 => (1_000_000_u64..1_000_000_000).prop_map(Some),
+            3 => (1_000_000_000_u64..200_000_000_000).prop_map(Some),
+        ],
         limit in 0_u64..20,
-        delay in 0_u64..5_000_000,
+        delay in prop_oneof![Just(0), 0_u64..5_000_000],
         packets in prop::collection::vec((prop_oneof![Just(0_u64), 0_u64..200_000], 20_u32..3000), 1..100),
     ) {
-        let mut config = bare(common::fixed(rate));
+        let mut config = bare(rate.map_or(Service::Unlimited, common::fixed));
         config.queue.limit = QueueLimit::Packets(limit);
         config.delay = Duration::from_nanos(delay);
         let [mut own, mut lent] = [build(&config), build(&config)];
-        prop_assert_eq!(lent.can_send(), rate <= 160_000_000_000);
-        prop_assume!(lent.can_send());
+        let can_send = rate.map_or(delay > 0, |rate| rate <= 160_000_000_000);
+        prop_assert_eq!(lent.can_send(), can_send);
+        prop_assume!(can_send);
         let (mut now, mut dues) = (Instant::ZERO, Vec::new());
         for (number, (pause, size)) in (0..).zip(packets) {
             now += Duration::from_nanos(pause);
             let accepted = own.push(now, data(size, number)) == Admission::Accepted;
             let leaves = lent.send(now, size);
             prop_assert_eq!(leaves.is_some(), accepted);
-            dues.extend(leaves.map(|at| (at + lent.delay(), size)));
+            let due = leaves.map(|at| at + lent.delay());
+            prop_assert!(due.is_none_or(|due| due > now));
+            dues.extend(due.map(|due| (due, size)));
         }
-        prop_assert!(dues.is_sorted_by(|(one, _), (next, _)| one < next));
+        prop_assert!(dues.is_sorted_by_key(|(due, _)| *due));
         let arrived = dues.partition_point(|(due, _)| *due <= now);
         for (due, size) in dues.drain(..arrived) {
             let popped = own.pop(now).map(|(at, packet)| (at, packet.size));

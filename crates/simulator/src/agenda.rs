@@ -10,9 +10,11 @@
 use std::ops::{Index, IndexMut};
 
 use engine::{Calendar, Component};
+use network::Packet;
 use units::Instant;
 
-use crate::in_flight::{InFlight, OnLink};
+use crate::carried::Carried;
+use crate::in_flight::{InFlight, Places};
 
 /// One of the two agendas.
 pub type Side = u8;
@@ -92,28 +94,36 @@ impl Agenda {
         fixed.min(self.flows.soonest()).min(self.packets.soonest())
     }
 
-    /// The position of the next packet, if it arrives before all else and before `bound`.
+    /// Before this, nothing but packets acts, whatever `bound` comes before.
     #[inline(always)]
-    pub fn first_packet(&self, bound: Position) -> Option<Position> {
-        let (at, rank) = (self.packets.soonest(), self.packets.rank());
-        let others = self.fixed.soonest().min(self.flows.soonest());
-        let position = Position { at, rank };
-        if at < others && at < bound.at {
-            return Some(position);
-        }
-        if at <= others && at <= bound.at && at < Instant::MAX {
-            return self.first_of_equals(position).filter(|it| *it < bound);
-        }
-        None
+    pub fn only_packets_until(&self, bound: Position) -> Instant {
+        let parts = self.fixed.soonest().min(self.flows.soonest());
+        parts.min(bound.at)
     }
 
-    /// The position of the next packet, unless another part acts before it at its time.
+    /// The position of the next packet.
+    #[inline(always)]
+    const fn first_packet(&self) -> Position {
+        Position {
+            at: self.packets.soonest(),
+            rank: self.packets.rank(),
+        }
+    }
+
+    /// The position of the next packet, unless another part acts before it at its time, or it does not
+    /// come before `bound`. It is not later than [`Self::only_packets_until`]. Nothing comes between
+    /// two packets that a link passes on in one instant.
     #[cold]
     #[inline(never)]
-    fn first_of_equals(&self, position: Position) -> Option<Position> {
+    pub fn packet_of_equals(&self, bound: Position) -> Option<Position> {
+        let position = self.first_packet();
+        if self.packets.continues() {
+            return Some(position);
+        }
         let other = self.fixed.next().filter(|(at, _)| *at == position.at);
         let rank = other.map(|(_, component)| self.parts[component.index()].1);
-        (rank.is_none_or(|rank| position.rank < rank)).then_some(position)
+        let is_first = rank.is_none_or(|rank| position.rank < rank);
+        (is_first && position < bound).then_some(position)
     }
 
     /// Numbers that change with the agenda.
@@ -124,7 +134,7 @@ impl Agenda {
         (fixed, self.flows.changes())
     }
 
-    /// The next event, unless a packet arrives before it ([`Self::first_packet`]).
+    /// The next event, unless a packet arrives before it.
     #[inline(always)]
     pub fn next(&self) -> Option<(Position, Part)> {
         if self.flows.soonest() < self.fixed.soonest() {
@@ -142,6 +152,8 @@ impl Agenda {
 #[derive(Debug)]
 pub struct Agendas {
     sides: [Agenda; 2],
+    /// Where the packets on their way lie, whatever side they arrive on.
+    places: Places,
     /// While a run is built, in the order in which it is built.
     unplaced: Vec<Part>,
     /// The rank of the next part.
@@ -153,6 +165,7 @@ impl Default for Agendas {
     fn default() -> Self {
         Self {
             sides: Default::default(),
+            places: Places::default(),
             unplaced: vec![Part::Arrivals],
             ranks: 0,
         }
@@ -200,9 +213,49 @@ impl Agendas {
         self[LEFT].flows.add()
     }
 
-    /// Takes all packets on their way over links that keep none.
-    pub fn take_packets(&mut self) -> impl Iterator<Item = OnLink> {
-        self.sides.iter_mut().flat_map(|side| side.packets.drain())
+    /// Gives a packet that enters a link which keeps none a place.
+    #[inline(always)]
+    pub fn keep(&mut self, packet: &Packet<Carried>) -> u32 {
+        self.places.put(packet)
+    }
+
+    /// The packet at a place.
+    #[inline(always)]
+    pub fn packet(&mut self, place: u32) -> &mut Packet<Carried> {
+        self.places.packet(place)
+    }
+
+    /// Takes the packet out of its place.
+    #[inline(always)]
+    pub fn take(&mut self, place: u32) -> Packet<Carried> {
+        self.places.take(place)
+    }
+
+    /// The packet at `place` leaves a link of this rank on `side` at `due`.
+    #[inline(always)]
+    pub fn send(&mut self, side: Side, due: Instant, rank: u32, place: u32) {
+        let packets = &mut self.sides[usize::from(side)].packets;
+        packets.add(&mut self.places, due, rank, place);
+    }
+
+    /// The next packet leaves its link, if that is before `until`. Returns its position and its place.
+    #[inline(always)]
+    pub fn pop_before(&mut self, side: Side, until: Instant) -> Option<(Position, u32)> {
+        let agenda = &mut self.sides[usize::from(side)];
+        let position = agenda.first_packet();
+        if position.at >= until {
+            return None;
+        }
+        let place = agenda.packets.pop(&self.places)?;
+        Some((position, place))
+    }
+
+    /// Takes the next packet on its way over a link that keeps none.
+    pub fn take_packet(&mut self) -> Option<Packet<Carried>> {
+        let [left, right] = &mut self.sides;
+        let place = left.packets.pop(&self.places);
+        let place = place.or_else(|| right.packets.pop(&self.places))?;
+        Some(self.take(place))
     }
 
     /// Removes what is scheduled for the flow of an entry.

@@ -87,6 +87,13 @@ impl Routes {
         self.hops[hop.0 as usize]
     }
 
+    /// The link behind the one at `hop`, unless that is the last of its route.
+    #[inline(always)]
+    pub fn behind(&self, hop: Hop) -> Option<u32> {
+        let link = self.hops[hop.0 as usize + 1];
+        (link != HOST).then_some(link)
+    }
+
     /// The links of a route from `hop` on.
     pub fn links(&self, hop: Hop) -> impl Iterator<Item = u32> {
         links_from(&self.hops, hop)
@@ -106,7 +113,7 @@ impl Routes {
     /// Whether the link at `hop` is the last of its route.
     #[inline(always)]
     pub fn is_last(&self, hop: Hop) -> bool {
-        self.hops[hop.0 as usize + 1] == HOST
+        self.behind(hop).is_none()
     }
 }
 
@@ -149,6 +156,7 @@ mod tests {
         assert_eq!(routes.between(None, long, None), long);
         let last = Hop(long.0 + 2);
         assert_eq!((routes.link(long), routes.link(last)), (3, 2));
+        assert_eq!((routes.behind(long), routes.behind(last)), (Some(1), None));
         assert!(!routes.is_last(long) && routes.is_last(last) && routes.is_last(short));
         assert_eq!(routes.links(long).collect::<Vec<_>>(), [3, 1, 2]);
         assert_eq!(routes.links_to(last).collect::<Vec<_>>(), [2, 1, 3]);

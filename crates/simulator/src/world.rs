@@ -11,6 +11,7 @@ mod device;
 mod exchanges;
 mod feedback;
 mod foreign;
+mod hops;
 mod lookahead;
 mod outcome;
 mod packets;
@@ -131,11 +132,16 @@ impl<'a> World<'a> {
                 return Err(RunError::Cancelled);
             }
             let agenda = &self.agendas[side];
-            if let Some(position) = agenda.first_packet(bound) {
+            let until = agenda.only_packets_until(bound);
+            let first = agenda.packets.soonest();
+            if first < until {
                 // Each takes a nanosecond or more, so time does not stand still.
-                self.now = position.at;
-                self.turns.position = position;
-                self.next_packet_arrives(side);
+                self.packets_arrive(side, until);
+            } else if first == until
+                && first < Instant::MAX
+                && let Some(position) = agenda.packet_of_equals(bound)
+            {
+                self.packet_of_equals_arrives(side, position);
             } else {
                 let Some((position, part)) = agenda.next().filter(|(next, _)| *next < bound) else {
                     break;
@@ -152,6 +158,7 @@ impl<'a> World<'a> {
                 self.acts(part, side, bound.at);
             }
             if self.unfinished == 0 {
+                self.end_instant(side);
                 break;
             }
         }
@@ -229,19 +236,6 @@ impl<'a> World<'a> {
             self.ack_arrives(flow, *payload);
         }
         true
-    }
-
-    /// Handles the next of the packets that lie in the agenda.
-    #[inline(always)]
-    fn next_packet_arrives(&mut self, side: Side) {
-        let Some(mut packet) = self.agendas[side].packets.take() else {
-            return;
-        };
-        if self.fabric.routes().is_last(packet.payload.hop()) {
-            self.reach_host(&packet);
-        } else {
-            self.pass_on(&mut packet);
-        }
     }
 
     /// Handles the packets that leave a link now.
@@ -483,6 +477,10 @@ impl<'a> World<'a> {
     fn offer(&mut self, packet: &Packet<Carried>) -> bool {
         let now = self.now;
         let link = self.fabric.routes().link(packet.payload.hop());
+        if self.fabric.keeps_none(link) {
+            let place = self.agendas.keep(packet);
+            return self.send(link, place) == Some(true);
+        }
         let Some(accepted) = self.fabric.offer(now, link, packet, &mut self.agendas) else {
             return self.cross(link, *packet);
         };

@@ -10,12 +10,14 @@ use crate::access::Payload;
 use crate::line::TrainPackets;
 
 impl<T: Payload> Link<T> {
-    /// Whether [`Self::send`] serves it: a drop-tail queue before a constant rate at which even the
-    /// shortest packet takes a nanosecond, so that two packets are never due at one instant.
+    /// Whether [`Self::send`] serves it, and a packet is never due in the instant in which it comes: a
+    /// drop-tail queue before a constant rate at which even the shortest packet takes a nanosecond, or a
+    /// pure delay line with a delay.
     #[must_use]
     pub fn can_send(&self) -> bool {
         match &self.stage {
             Stage::Plain(plain) => plain.keeps_packets_apart(),
+            Stage::Wire(_) => !self.line.delay().is_zero(),
             _ => false,
         }
     }
@@ -25,11 +27,14 @@ impl<T: Payload> Link<T> {
     /// [`Self::can_send`] is false. The packet counts as delivered at once: see [`Self::recall`].
     #[inline(always)]
     pub fn send(&mut self, now: Instant, size: u32) -> Option<Instant> {
-        let Stage::Plain(plain) = &mut self.stage else {
-            return None;
+        let end = match &mut self.stage {
+            Stage::Plain(plain) => {
+                let bytes = u64::from(size) + u64::from(self.overhead);
+                plain.admit(now, bytes)
+            }
+            Stage::Wire(_) => Some(now),
+            _ => return None,
         };
-        let bytes = u64::from(size) + u64::from(self.overhead);
-        let end = plain.admit(now, bytes);
         self.count_offered(now, 1);
         let Some(end) = end else {
             self.counters.drops_overflow += 1;
@@ -106,6 +111,15 @@ impl<T: Payload> Link<T> {
     pub fn delay_on(&mut self, now: Instant, packet: Packet<T>) {
         self.count_offered(now, 1);
         self.line.send_plain(now, packet);
+    }
+
+    /// [`Self::push`] and [`Link::pop_before`] of a packet of `size` bytes, for a link that
+    /// [`Self::is_wire`], without delay and without packets.
+    #[inline(always)]
+    pub fn pass_at_once(&mut self, now: Instant, size: u32) {
+        self.count_offered(now, 1);
+        self.counters.packets_out += 1;
+        self.counters.bytes_out += Bytes::new(u64::from(size));
     }
 
     /// Whether it is a pure delay line.

@@ -4,7 +4,7 @@
 //! and keeps no packets, which lie in the agenda ([`crate::in_flight`]).
 
 use measure::LinkResult;
-use network::{Interface, InterfaceClass, Packet};
+use network::{Interface, InterfaceClass, Packet, Payload};
 use scenario::{Hosts, Node};
 use units::{Duration, Instant};
 
@@ -86,6 +86,69 @@ impl Interfaces {
         Some(Access { up, down })
     }
 
+    /// [`Self::send`] to an interface that is idle. Otherwise it does nothing, and returns false.
+    #[inline(always)]
+    pub(super) fn send_idle(
+        &mut self,
+        now: Instant,
+        number: u32,
+        place: u32,
+        agendas: &mut Agendas,
+    ) -> bool {
+        let Some((link, class)) = self.get(number) else {
+            return false;
+        };
+        let size = agendas.packet(place).size;
+        let Some(leaves) = link.interface.send_idle(&mut class.shared, now, size) else {
+            return false;
+        };
+        agendas.send(class.side, leaves + link.delay, link.rank, place);
+        true
+    }
+
+    /// Offers the packet at `place` in the agendas to an interface.
+    #[inline(always)]
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        number: u32,
+        place: u32,
+        agendas: &mut Agendas,
+    ) -> Option<bool> {
+        let (link, class) = self.get(number)?;
+        let size = agendas.packet(place).size;
+        let Some(leaves) = link.interface.send(&mut class.shared, now, size) else {
+            return Some(false);
+        };
+        agendas.send(class.side, leaves + link.delay, link.rank, place);
+        Some(true)
+    }
+
+    /// [`Self::send`] of `count` packets that are not in the agendas yet. `packet` is the first, and
+    /// those behind it are [`Payload::following`]. Returns how many are accepted.
+    #[inline(always)]
+    pub(super) fn send_burst(
+        &mut self,
+        now: Instant,
+        number: u32,
+        packet: &Packet<Carried>,
+        count: u32,
+        agendas: &mut Agendas,
+    ) -> Option<u32> {
+        let (link, class) = self.get(number)?;
+        let (side, delay, rank) = (class.side, link.delay, link.rank);
+        let burst = (packet.size, count);
+        let (interface, shared) = (&mut link.interface, &mut class.shared);
+        let mut k = 0;
+        let taken = interface.send_burst(shared, now, burst, |leaves| {
+            let payload = packet.payload.following(k);
+            let place = agendas.keep(&Packet { payload, ..*packet });
+            agendas.send(side, leaves + delay, rank, place);
+            k += 1;
+        });
+        Some(taken)
+    }
+
     /// The result of an interface at the end of a run.
     pub(super) fn result(&mut self, number: u32, now: Instant) -> Option<LinkResult> {
         let (link, class) = self.get(number)?;
@@ -116,24 +179,6 @@ impl Interfaces {
 }
 
 impl Fabric<'_> {
-    /// [`Self::offer`] to an interface.
-    #[inline(never)]
-    pub(super) fn offer_to_interface(
-        &mut self,
-        now: Instant,
-        number: u32,
-        packet: &Packet<Carried>,
-        agendas: &mut Agendas,
-    ) -> Option<bool> {
-        let (link, class) = self.interfaces.get(number)?;
-        let Some(leaves) = link.interface.send(&mut class.shared, now, packet.size) else {
-            return Some(false);
-        };
-        let packets = &mut agendas[class.side].packets;
-        packets.add(leaves + link.delay, number, link.rank, packet);
-        Some(true)
-    }
-
     /// Whether a link is an interface.
     pub fn is_interface(&self, number: u32) -> bool {
         (number.wrapping_sub(FIRST) as usize) < self.interfaces.all.len()

@@ -16,12 +16,15 @@ const NANO: Duration = Duration::from_nanos(1);
 pub struct LinkState {
     /// The router in front of it, if it has explicit support.
     pub router: Option<Box<Router>>,
-    number: u32,
     rank: u32,
     /// The side on which packets leave it.
     side: Side,
     /// Whether its packets lie in the agenda ([`crate::in_flight`]).
     keeps_none: bool,
+    /// Whether it is a pure delay line that keeps its packets, without a router and a trace.
+    only_delays: bool,
+    /// The same without a delay: packets leave it in the instant in which they enter it.
+    only_passes: bool,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
@@ -53,7 +56,7 @@ struct Measured {
 
 impl LinkState {
     /// The state of `link`, with the router in front of it.
-    pub fn new(number: u32, link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
+    pub fn new(link: Link<Carried>, router: Option<Router>, traced: bool) -> Self {
         let trace = (traced && link.has_rate()).then(|| {
             Box::new(LinkTrace {
                 link: link.name().to_owned(),
@@ -61,15 +64,16 @@ impl LinkState {
             })
         });
         Self {
+            only_delays: link.is_wire() && router.is_none() && trace.is_none(),
             router: router.map(Box::new),
             link,
             is_hop: false,
             to_right: false,
             from_right: false,
             side: LEFT,
-            number,
             rank: 0,
             keeps_none: false,
+            only_passes: false,
             delay: Duration::ZERO,
             component: Component::default(),
             scheduled: None,
@@ -132,18 +136,40 @@ impl LinkState {
     pub fn keep_no_packets(&mut self) {
         let is_read = self.trace.is_some() || self.router.is_some();
         self.keeps_none = !is_read && self.link.can_send();
+        self.only_delays &= !self.keeps_none;
         self.delay = self.link.delay();
+        self.only_passes = self.only_delays && self.delay.is_zero();
     }
 
-    /// [`Self::push`] of a packet that lies in the agenda.
-    #[inline]
-    fn send(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
+    /// Whether its packets lie in the agenda.
+    #[inline(always)]
+    pub const fn keeps_none(&self) -> bool {
+        self.keeps_none
+    }
+
+    /// Whether packets leave it on `side` in the instant in which they enter it, and nothing else happens
+    /// to them.
+    #[inline(always)]
+    pub const fn only_passes(&self, side: Side) -> bool {
+        self.only_passes && self.side == side
+    }
+
+    /// A packet of `size` bytes enters and leaves it, where [`Self::only_passes`].
+    #[inline(always)]
+    pub fn pass(&mut self, now: Instant, size: u32) {
         self.watch(now);
-        let Some(leaves) = self.link.send(now, packet.size) else {
+        self.link.pass_at_once(now, size);
+    }
+
+    /// [`Self::push`] of the packet at `place` in the agendas, where [`Self::keeps_none`].
+    #[inline]
+    pub fn send(&mut self, now: Instant, place: u32, agendas: &mut Agendas) -> bool {
+        self.watch(now);
+        let size = agendas.packet(place).size;
+        let Some(leaves) = self.link.send(now, size) else {
             return false;
         };
-        let packets = &mut agendas[self.side].packets;
-        packets.add(leaves + self.delay, self.number, self.rank, packet);
+        agendas.send(self.side, leaves + self.delay, self.rank, place);
         true
     }
 
@@ -158,7 +184,12 @@ impl LinkState {
     ) -> u32 {
         let accepted = (0..count).filter(|&k| {
             let payload = packet.payload.following(k);
-            self.send(now, &Packet { payload, ..packet }, agendas)
+            let place = agendas.keep(&Packet { payload, ..packet });
+            let is_sent = self.send(now, place, agendas);
+            if !is_sent {
+                agendas.take(place);
+            }
+            is_sent
         });
         accepted.count() as u32
     }
@@ -185,12 +216,9 @@ impl LinkState {
         }
     }
 
-    /// Offers a packet; true if it was accepted.
+    /// Offers a packet, unless [`Self::keeps_none`]; true if it was accepted.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: &Packet<Carried>, agendas: &mut Agendas) -> bool {
-        if self.keeps_none {
-            return self.send(now, packet, agendas);
-        }
         self.watch(now);
         let accepted = self.link.push(now, *packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
@@ -209,7 +237,7 @@ impl LinkState {
     /// all that a packet offered to it until then takes.
     #[inline(always)]
     pub fn only_delays(&self, until: Instant) -> bool {
-        self.link.is_wire() && self.router.is_none() && self.trace.is_none() && self.watch >= until
+        self.only_delays && self.watch >= until
     }
 
     /// [`Self::push`] for a link that only delays. Returns whether that has changed its calendar entry.

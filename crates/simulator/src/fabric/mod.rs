@@ -20,7 +20,7 @@ use scenario::PathModel;
 use units::Instant;
 use units::feedback::HOST_TTL;
 
-use crate::agenda::Agendas;
+use crate::agenda::{Agendas, Side};
 use crate::carried::{Aside, Carried};
 use crate::routes::{Hop, Routes};
 use accesses::Access;
@@ -137,8 +137,8 @@ impl<'a> Fabric<'a> {
         &mut self.aside
     }
 
-    /// Offers a packet to a link, and returns whether it was accepted. `None` for the number of a
-    /// crossing of the cloud, which takes packets elsewhere.
+    /// Offers a packet to a link that keeps it, and returns whether it was accepted. `None` for the
+    /// number of a crossing of the cloud, which takes packets elsewhere.
     #[inline(always)]
     pub fn offer(
         &mut self,
@@ -147,13 +147,71 @@ impl<'a> Fabric<'a> {
         packet: &Packet<Carried>,
         agendas: &mut Agendas,
     ) -> Option<bool> {
-        let Some(state) = self.links.get_mut(link as usize) else {
-            return self.offer_to_interface(now, link, packet, agendas);
-        };
+        let state = self.links.get_mut(link as usize)?;
         if state.router.is_some() {
             state.consult(packet, now, &mut self.aside);
         }
         Some(state.push(now, packet, agendas))
+    }
+
+    /// Offers the packet at `place` in the agendas to a link, and returns whether it was accepted. `None`
+    /// unless [`Self::keeps_none`].
+    #[inline(always)]
+    pub fn send(
+        &mut self,
+        now: Instant,
+        link: u32,
+        place: u32,
+        agendas: &mut Agendas,
+    ) -> Option<bool> {
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.interfaces.send(now, link, place, agendas);
+        };
+        state.keeps_none().then(|| state.send(now, place, agendas))
+    }
+
+    /// [`Self::send`] to an interface that is idle. Otherwise it does nothing, and returns false.
+    #[inline(always)]
+    pub fn send_idle(
+        &mut self,
+        now: Instant,
+        link: u32,
+        place: u32,
+        agendas: &mut Agendas,
+    ) -> bool {
+        self.interfaces.send_idle(now, link, place, agendas)
+    }
+
+    /// Offers `count` packets that differ only in their sequence numbers to an interface; `packet` is the
+    /// first. Returns how many were accepted. `None` for any other link.
+    #[inline(never)]
+    pub fn send_burst(
+        &mut self,
+        now: Instant,
+        link: u32,
+        packet: &Packet<Carried>,
+        count: u32,
+        agendas: &mut Agendas,
+    ) -> Option<u32> {
+        let interfaces = &mut self.interfaces;
+        interfaces.send_burst(now, link, packet, count, agendas)
+    }
+
+    /// Whether the packets on a link lie in the agendas.
+    #[inline(always)]
+    pub fn keeps_none(&self, link: u32) -> bool {
+        match self.links.get(link as usize) {
+            Some(state) => state.keeps_none(),
+            None => self.is_interface(link),
+        }
+    }
+
+    /// Whether packets leave a link on `side` in the instant in which they enter it, and nothing else
+    /// happens to them.
+    #[inline(always)]
+    pub fn only_passes(&self, link: u32, side: Side) -> bool {
+        let state = self.links.get(link as usize);
+        state.is_some_and(|state| state.only_passes(side))
     }
 
     /// Whether a link has dropped packets that it had accepted.
@@ -227,7 +285,7 @@ impl<'a> Fabric<'a> {
         link.filter_acks(Carried::plain_ack);
         let number = self.links.len() as u32;
         let traced = role == Role::Own && self.traced;
-        let mut state = LinkState::new(number, link, router, traced);
+        let mut state = LinkState::new(link, router, traced);
         state.is_hop = role != Role::Aside;
         self.links.push(state);
         self.added.push(number);

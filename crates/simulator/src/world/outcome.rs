@@ -7,7 +7,6 @@ use super::World;
 use crate::RunOutput;
 use crate::fabric::FORWARD;
 use crate::flow::FlowState;
-use crate::in_flight::OnLink;
 use crate::numbers::BACKGROUND;
 
 impl World<'_> {
@@ -102,7 +101,8 @@ impl World<'_> {
             traffic,
             network: self.fabric.finish_cloud(self.now),
         };
-        for OnLink { link, packet, .. } in self.agendas.take_packets() {
+        while let Some(packet) = self.agendas.take_packet() {
+            let link = self.fabric.routes().link(packet.payload.hop());
             self.fabric.recall(link, packet.size);
         }
         let (links, link_traces) = self.fabric.finish(self.now);

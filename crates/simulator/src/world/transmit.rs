@@ -168,16 +168,22 @@ impl World<'_> {
     /// The same in the code of its caller.
     #[inline(always)]
     fn offer_burst_here(&mut self, packet: Packet<Carried>, count: u32) {
+        let now = self.now;
         let link = self.fabric.routes().link(packet.payload.hop());
-        let Some(state) = self.fabric.links().get(link as usize) else {
-            return self.offer_each(packet, count);
-        };
-        if self.needs_wakeups || state.router.is_some() {
+        let state = self.fabric.links().get(link as usize);
+        if self.needs_wakeups || state.is_some_and(|state| state.router.is_some()) {
             // The device and the router see each packet.
             return self.offer_each(packet, count);
         }
-        let state = self.fabric.link(link);
-        let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
+        let agendas = &mut self.agendas;
+        let accepted = if state.is_some() {
+            let state = self.fabric.link(link);
+            state.push_train(now, packet, count, agendas)
+        } else if let Some(sent) = self.fabric.send_burst(now, link, &packet, count, agendas) {
+            sent
+        } else {
+            return self.offer_each(packet, count);
+        };
         self.note_offered(link, &packet, count - accepted);
     }
 
