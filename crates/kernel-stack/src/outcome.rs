@@ -144,8 +144,8 @@ fn flow_result(
     });
     FlowResult {
         flow: plan.index,
-        name: plan.name.clone(),
-        algorithm: plan.algorithm.clone(),
+        name: plan.name.as_str().into(),
+        algorithm: plan.algorithm.as_str().into(),
         stack: None,
         start_s: start.as_secs_f64(),
         bytes_acked: observer.acked(),
@@ -169,7 +169,7 @@ fn flow_result(
         rtt_min_ms: observer.min_rtt().map(millis),
         rtt_mean_ms: observer.probe.rtt.mean().map(millis),
         rtt_p95_ms: observer.probe.rtt.quantile(950).map(millis),
-        slow_start_exit: exit_of(observer).map(|exit| with_norm(exit, watched)),
+        slow_start_exit: exit_of(observer).map(|exit| Box::new(with_norm(exit, watched))),
         passive_exit,
         capacity: CapacityPoint {
             true_s: capacity.map(since),

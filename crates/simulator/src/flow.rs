@@ -455,10 +455,11 @@ impl<'a> FlowState<'a> {
         let decisions = endpoints.sender.watched_decisions();
         watched.extend(watching.iter().enumerate().map(|(place, config)| {
             let decision = decisions.get(place).copied().flatten();
-            self.result_of(config, decision, &endpoints, arrived, now)
+            self.result_of(config, decision, &endpoints, arrived, now, &mut pool.names)
         }));
         let decision = endpoints.sender.passive_decision();
-        let result = self.result_of(self.place.config, decision, &endpoints, arrived, now);
+        let config = self.place.config;
+        let result = self.result_of(config, decision, &endpoints, arrived, now, &mut pool.names);
         pool.close(endpoints);
         Some(result)
     }

@@ -4,6 +4,7 @@ use scenario::Flow;
 use tcp::{ReceiverConfig, SenderConfig, Tick};
 use units::Duration;
 
+use super::result::Names;
 use super::{Endpoints, FlowState};
 use crate::connection::Member;
 use crate::conversation::Conversation;
@@ -23,6 +24,7 @@ pub struct Pool<'a> {
     conversations: Vec<Box<Conversation>>,
     #[expect(clippy::vec_box, reason = "they move between here and their flows")]
     members: Vec<Box<Member>>,
+    pub(super) names: Names,
     /// No connection opens any more.
     is_over: bool,
 }
