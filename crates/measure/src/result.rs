@@ -105,11 +105,11 @@ impl FlowResult {
     /// The result of a flow that sent nothing: the run ended before its start, or its connection
     /// did not open. `start_s` is in seconds since the run began.
     #[must_use]
-    pub fn unopened(flow: u32, name: &str, algorithm: &str, start_s: f64) -> Self {
+    pub fn unopened(flow: u32, name: Arc<str>, algorithm: Arc<str>, start_s: f64) -> Self {
         Self {
             flow,
-            name: name.into(),
-            algorithm: algorithm.into(),
+            name,
+            algorithm,
             stack: None,
             start_s,
             bytes_acked: 0,

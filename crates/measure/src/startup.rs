@@ -1,5 +1,6 @@
 //! The start-up of a flow: why and how slow start ended, and what it brought until then.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -23,11 +24,11 @@ pub struct SlowStartExitResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<u64>,
     /// The reason for the exit.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// The reason with its numbers, in one line: `ack-train: 51.2 ms > 50.0 ms`. The reason alone
     /// where no numbers are known.
     #[serde(default)]
-    pub evidence: String,
+    pub evidence: Cow<'static, str>,
     /// The same numbers by name; the names end with their units (`_ms`, `_bytes`, `_bps`). Absent
     /// without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -45,13 +46,13 @@ pub struct SlowStartExitResult {
 impl SlowStartExitResult {
     /// An exit of which only the word for its reason is known.
     #[must_use]
-    pub fn without_evidence(time_s: f64, cwnd_bytes: u64, reason: &str) -> Self {
+    pub const fn without_evidence(time_s: f64, cwnd_bytes: u64, reason: &'static str) -> Self {
         Self {
             time_s,
             cwnd_bytes,
             cwnd_packets: None,
-            reason: reason.to_owned(),
-            evidence: reason.to_owned(),
+            reason: Cow::Borrowed(reason),
+            evidence: Cow::Borrowed(reason),
             values: BTreeMap::new(),
             measured: None,
             path: None,
@@ -132,16 +133,17 @@ pub struct StartupProbe {
     least: u64,
     /// Begin of the interval in which the rate is measured, and what was delivered by then.
     interval: Option<(Instant, u64)>,
+    /// The end of the current round trip as an offset.
+    round_end: u64,
+    exit: Option<Box<(Instant, PathAtExit)>>,
     base_rtt: Duration,
     start: Instant,
     /// Payload that the bottleneck carries at its mean rate.
     capacity: Option<Rate>,
-    /// Begin of the current round trip, what was delivered by then, and its end as an offset.
+    /// Begin of the current round trip, and what was delivered by then.
     round: (Instant, u64),
-    round_end: u64,
     round_trips: u32,
     delivered_bps: Option<u64>,
-    exit: Option<Box<(Instant, PathAtExit)>>,
     queue_max_packets: Option<u64>,
     /// Whether `queue_max_packets` is final.
     is_queue_known: bool,
@@ -464,7 +466,8 @@ mod tests {
         let (mut asked, mut found) = (0, 0);
         for _ in 0..200 {
             let [mut always, mut watched] = [probe(), probe()];
-            let exit = [0, 0, generator.below(20), generator.below(500)][generator.below(4) as usize];
+            let exit =
+                [0, 0, generator.below(20), generator.below(500)][generator.below(4) as usize];
             let (mut now, mut delivered) = (0, 0_u64);
             let most = 4 + generator.below(30);
             for ack in 0..400 {

@@ -213,7 +213,7 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         flows().map(|flow| {
             flow.slow_start_exit
                 .as_ref()
-                .map(|exit| exit.reason.clone())
+                .map(|exit| exit.reason.to_string())
         }),
     );
     exits(&mut table, &rows);
@@ -250,7 +250,7 @@ fn exits(table: &mut Table, rows: &[(&RunResult, &FlowResult)]) {
     let paths = || exits().map(|exit| exit.and_then(|exit| exit.path.as_ref()));
     table.maybe_text(
         "exit_evidence",
-        exits().map(|exit| exit.map(|exit| exit.evidence.clone())),
+        exits().map(|exit| exit.map(|exit| exit.evidence.to_string())),
     );
     for (place, name) in ["exit_measured", "exit_threshold"].into_iter().enumerate() {
         let value = |exit: &SlowStartExitResult| exit.measured.map(|pair| pair[place]);

@@ -524,11 +524,12 @@ mod tests {
     /// Three flows of two names; `number` spreads their times, and every third has none.
     fn run(path: &str, number: u32) -> RunResult {
         let time_s = |flow: u32| f64::from(number.wrapping_mul(2_654_435_761) % 10_007 + flow);
+        let name = |flow: u32| ["one", "two", "one"][flow as usize].into();
         let flows = (0..3).map(|flow| FlowResult {
             fct_s: (!(number + flow).is_multiple_of(3)).then(|| time_s(flow)),
             completed: !(number + flow).is_multiple_of(3),
             timeouts: u64::from(flow),
-            ..FlowResult::unopened(flow, ["one", "two", "one"][flow as usize], "cubic", 0.0)
+            ..FlowResult::unopened(flow, name(flow), "cubic".into(), 0.0)
         });
         RunResult {
             run: number,

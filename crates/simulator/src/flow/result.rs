@@ -19,7 +19,7 @@ pub(super) struct Names(Option<(Arc<str>, Arc<Algorithm>, Arc<str>)>);
 
 impl Names {
     /// The names of a flow and of its algorithm.
-    fn of(&mut self, config: &Flow) -> (Arc<str>, Arc<str>) {
+    pub(super) fn of(&mut self, config: &Flow) -> (Arc<str>, Arc<str>) {
         let Flow {
             name, algorithm, ..
         } = config;

@@ -9,12 +9,12 @@ use crate::oracle::Oracle;
 
 impl Endpoints {
     /// Begins to measure the start-up, which an oracle observes if the algorithm asks for one.
-    pub fn measure_startup(&mut self, probe: StartupProbe) {
+    pub fn measure_startup(&mut self, probe: Box<StartupProbe>) {
         self.oracle = self
             .sender
             .knows_path()
             .then(|| Box::new(Oracle::default()));
-        self.startup = Some(Box::new(probe));
+        self.startup = Some(probe);
         self.next_check = Instant::ZERO;
     }
 
