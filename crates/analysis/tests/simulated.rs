@@ -63,7 +63,7 @@ fn reason_of(truth: &FlowResult) -> Option<Reason> {
     truth
         .slow_start_exit
         .as_ref()
-        .map(|exit| match exit.reason.as_str() {
+        .map(|exit| match &*exit.reason {
             "loss" | "timeout" => Reason::Loss,
             "ecn" => Reason::Ecn,
             _ => Reason::Heuristic,

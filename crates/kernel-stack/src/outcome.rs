@@ -144,8 +144,8 @@ fn flow_result(
     });
     FlowResult {
         flow: plan.index,
-        name: plan.name.clone(),
-        algorithm: plan.algorithm.clone(),
+        name: plan.name.as_str().into(),
+        algorithm: plan.algorithm.as_str().into(),
         stack: None,
         start_s: start.as_secs_f64(),
         bytes_acked: observer.acked(),
@@ -169,7 +169,7 @@ fn flow_result(
         rtt_min_ms: observer.min_rtt().map(millis),
         rtt_mean_ms: observer.probe.rtt.mean().map(millis),
         rtt_p95_ms: observer.probe.rtt.quantile(950).map(millis),
-        slow_start_exit: exit_of(observer).map(|exit| with_norm(exit, watched)),
+        slow_start_exit: exit_of(observer).map(|exit| Box::new(with_norm(exit, watched))),
         passive_exit,
         capacity: CapacityPoint {
             true_s: capacity.map(since),
@@ -204,7 +204,7 @@ fn with_norm(mut exit: SlowStartExitResult, watched: &Watched) -> SlowStartExitR
         && exit.reason == "search"
     {
         let norm = decision.norm_permille as f64 / 1e3;
-        exit.evidence = format!("search: norm {norm:.2}");
+        exit.evidence = format!("search: norm {norm:.2}").into();
         exit.values.insert("norm".to_owned(), norm);
     }
     exit
@@ -224,5 +224,6 @@ fn capacity(report: &Report, start: Instant, end: Instant, base_rtt: Duration) -
 /// A flow whose connection did not open before the end of the run, or of its own time.
 fn unopened(plan: &FlowPlan, facts: Option<&FlowFacts>) -> FlowResult {
     let start = facts.map_or(plan.start, |facts| facts.first_packet);
-    FlowResult::unopened(plan.index, &plan.name, &plan.algorithm, start.as_secs_f64())
+    let [name, algorithm] = [&plan.name, &plan.algorithm].map(|text| text.as_str().into());
+    FlowResult::unopened(plan.index, name, algorithm, start.as_secs_f64())
 }

@@ -69,22 +69,24 @@ impl Histogram {
     }
 
     /// Counts `count` durations of one length, in a time that does not grow with `count`.
-    pub fn record_many(&mut self, value: Duration, count: u64) {
-        let singly = count.min((FEW + 2).saturating_sub(self.total));
-        for _ in 0..singly {
+    pub fn record_many(&mut self, value: Duration, mut count: u64) {
+        while count > 0 {
+            let bucket = bucket(value.as_micros()) as u32;
+            let index = bucket.wrapping_sub(self.first) as usize;
+            if self.total > FEW
+                && let Some(counted) = self.counts.get_mut(index)
+            {
+                let sum = u64::from(*counted).saturating_add(count);
+                *counted = u32::try_from(sum).unwrap_or(u32::MAX);
+                self.total += count;
+                self.sum_nanos += u128::from(value.as_nanos()) * u128::from(count);
+                self.min = self.min.min(value);
+                return;
+            }
+            // Its bucket has no count yet.
             self.record(value);
+            count -= 1;
         }
-        let count = count - singly;
-        if count == 0 {
-            return;
-        }
-        self.record(value);
-        let more = count - 1;
-        let index = (bucket(value.as_micros()) as u32 - self.first) as usize;
-        let counted = u64::from(self.counts[index]).saturating_add(more);
-        self.counts[index] = u32::try_from(counted).unwrap_or(u32::MAX);
-        self.total += more;
-        self.sum_nanos += u128::from(value.as_nanos()) * u128::from(more);
     }
 
     /// Counts a duration of a bucket that may have no count yet.

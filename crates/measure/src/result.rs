@@ -1,5 +1,7 @@
 //! The result document (`"format": 2`).
 
+use std::sync::Arc;
+
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -33,10 +35,10 @@ pub enum Stack {
 pub struct FlowResult {
     /// Index of the flow in the scenario.
     pub flow: u32,
-    /// Name in the scenario.
-    pub name: String,
+    /// Name in the scenario. Flows share their names: a run may have ten thousand of them.
+    pub name: Arc<str>,
     /// Algorithm, in canonical form.
-    pub algorithm: String,
+    pub algorithm: Arc<str>,
     /// The stack of the flow, where that is not the stack of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
@@ -73,7 +75,7 @@ pub struct FlowResult {
     /// 95th percentile of the RTT samples (at most 0.8 % too high).
     pub rtt_p95_ms: Option<f64>,
     /// The first slow-start exit; null without one.
-    pub slow_start_exit: Option<SlowStartExitResult>,
+    pub slow_start_exit: Option<Box<SlowStartExitResult>>,
     /// The exit that a passive start-up would have made; null for other start-ups, and if slow
     /// start had ended before.
     pub passive_exit: Option<Box<SlowStartExitResult>>,
@@ -103,11 +105,11 @@ impl FlowResult {
     /// The result of a flow that sent nothing: the run ended before its start, or its connection
     /// did not open. `start_s` is in seconds since the run began.
     #[must_use]
-    pub fn unopened(flow: u32, name: &str, algorithm: &str, start_s: f64) -> Self {
+    pub fn unopened(flow: u32, name: Arc<str>, algorithm: Arc<str>, start_s: f64) -> Self {
         Self {
             flow,
-            name: name.to_owned(),
-            algorithm: algorithm.to_owned(),
+            name,
+            algorithm,
             stack: None,
             start_s,
             bytes_acked: 0,

@@ -1,5 +1,6 @@
 //! The start-up of a flow: why and how slow start ended, and what it brought until then.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -23,11 +24,11 @@ pub struct SlowStartExitResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<u64>,
     /// The reason for the exit.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// The reason with its numbers, in one line: `ack-train: 51.2 ms > 50.0 ms`. The reason alone
     /// where no numbers are known.
     #[serde(default)]
-    pub evidence: String,
+    pub evidence: Cow<'static, str>,
     /// The same numbers by name; the names end with their units (`_ms`, `_bytes`, `_bps`). Absent
     /// without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -45,13 +46,13 @@ pub struct SlowStartExitResult {
 impl SlowStartExitResult {
     /// An exit of which only the word for its reason is known.
     #[must_use]
-    pub fn without_evidence(time_s: f64, cwnd_bytes: u64, reason: &str) -> Self {
+    pub const fn without_evidence(time_s: f64, cwnd_bytes: u64, reason: &'static str) -> Self {
         Self {
             time_s,
             cwnd_bytes,
             cwnd_packets: None,
-            reason: reason.to_owned(),
-            evidence: reason.to_owned(),
+            reason: Cow::Borrowed(reason),
+            evidence: Cow::Borrowed(reason),
             values: BTreeMap::new(),
             measured: None,
             path: None,
@@ -116,8 +117,8 @@ pub struct Bottleneck {
     pub queue_max_packets: u64,
 }
 
-/// Follows the start-up of one flow. It is asked at each ACK of slow start, and later only when
-/// [`Self::is_due`] says so.
+/// Follows the start-up of one flow. It is asked at an ACK that ends slow start or a round trip of it,
+/// and at others only when [`Self::is_due`] says so.
 ///
 /// What [`Self::is_due`] reads lies together at the beginning, because it is in no cache where many
 /// flows run.
@@ -132,16 +133,17 @@ pub struct StartupProbe {
     least: u64,
     /// Begin of the interval in which the rate is measured, and what was delivered by then.
     interval: Option<(Instant, u64)>,
+    /// The end of the current round trip as an offset.
+    round_end: u64,
+    exit: Option<Box<(Instant, PathAtExit)>>,
     base_rtt: Duration,
     start: Instant,
     /// Payload that the bottleneck carries at its mean rate.
     capacity: Option<Rate>,
-    /// Begin of the current round trip, what was delivered by then, and its end as an offset.
+    /// Begin of the current round trip, and what was delivered by then.
     round: (Instant, u64),
-    round_end: u64,
     round_trips: u32,
     delivered_bps: Option<u64>,
-    exit: Option<Box<(Instant, PathAtExit)>>,
     queue_max_packets: Option<u64>,
     /// Whether `queue_max_packets` is final.
     is_queue_known: bool,
@@ -154,7 +156,8 @@ impl StartupProbe {
     /// The probe of a flow whose SYN leaves at `start`, over a bottleneck that carries payload at
     /// `capacity`.
     #[must_use]
-    pub const fn new(start: Instant, base_rtt: Duration, capacity: Option<Rate>) -> Self {
+    pub fn new(start: Instant, base_rtt: Duration, capacity: Option<Rate>) -> Self {
+        let near = |capacity: Rate| capacity.bytes_in(span(base_rtt)).get().saturating_mul(NEAR);
         Self {
             start,
             base_rtt,
@@ -172,7 +175,7 @@ impl StartupProbe {
             overshoot: 0,
             due: Instant::ZERO,
             other: Instant::ZERO,
-            least: 0,
+            least: capacity.map_or(0, |capacity| near(capacity).div_ceil(100)),
         }
     }
 
@@ -185,11 +188,22 @@ impl StartupProbe {
     /// When to call [`Self::is_due`] again: at the first ACK from then on.
     #[must_use]
     pub const fn due(&self) -> Instant {
-        self.due
+        if self.exit.is_some() {
+            self.due
+        } else {
+            Instant::ZERO
+        }
     }
 
-    /// Whether [`Self::on_ack`] is to be called at this ACK. `delivered` is what was acknowledged or
-    /// SACKed so far.
+    /// Whether an ACK up to `snd_una` ends a round trip of slow start, so that [`Self::on_ack`] is to be
+    /// called.
+    #[must_use]
+    pub const fn ends_round(&self, snd_una: u64) -> bool {
+        self.exit.is_none() && snd_una >= self.round_end
+    }
+
+    /// Whether [`Self::on_ack`] is to be called at this ACK, which ends neither slow start nor a round
+    /// trip of it. `delivered` is what was acknowledged or SACKed so far.
     ///
     /// Shortcut: an ACK at which only the search for the capacity is due, and which ends an interval far
     /// from it, is taken here. It is exact because `on_ack` would do no more than begin the next
@@ -203,7 +217,7 @@ impl StartupProbe {
             return true;
         }
         self.interval = Some((now, delivered));
-        self.due = self.other.min(now + self.span());
+        self.due = self.other.min(now + span(self.base_rtt));
         false
     }
 
@@ -216,7 +230,7 @@ impl StartupProbe {
     /// An ACK was processed: `delivered` is what was acknowledged or SACKed so far, `snd_una` and
     /// `snd_nxt` the sender's offsets before it sends anything new.
     pub fn on_ack(&mut self, now: Instant, snd_una: u64, snd_nxt: u64, delivered: u64) {
-        if self.exit.is_none() && snd_una >= self.round_end {
+        if self.ends_round(snd_una) {
             let (began, before) = self.round;
             if self.round_trips > 0 {
                 let rate = bits_per_second(
@@ -248,7 +262,7 @@ impl StartupProbe {
             return;
         };
         let elapsed = now.saturating_since(began);
-        if elapsed < self.span() {
+        if elapsed < span(self.base_rtt) {
             return;
         }
         let carried = capacity.bytes_in(elapsed).get();
@@ -302,21 +316,15 @@ impl StartupProbe {
 
     /// Finds out when the next ACK matters.
     pub fn plan(&mut self) {
-        let Some((at, _)) = self.exit.as_deref() else {
-            return;
-        };
         let marks = self.marks.iter().zip(MARKS);
         let open = marks.filter(|(mark, _)| mark.is_none());
         let mark = open.map(|(_, seconds)| self.start + Duration::from_secs(seconds));
-        let queue = (!self.is_queue_known).then(|| *at + self.base_rtt);
+        let exit = self.exit.as_deref().filter(|_| !self.is_queue_known);
+        let queue = exit.map(|(at, _)| *at + self.base_rtt);
         self.other = mark.chain(queue).min().unwrap_or(Instant::MAX);
         self.due = self.other;
-        if let (Some((began, _)), Some(capacity), None) =
-            (self.interval, self.capacity, self.near_capacity)
-        {
-            let near = capacity.bytes_in(self.span()).get().saturating_mul(NEAR);
-            self.least = near.div_ceil(100);
-            self.due = self.other.min(began + self.span());
+        if let (Some((began, _)), None) = (self.interval, self.near_capacity) {
+            self.due = self.other.min(began + span(self.base_rtt));
         }
     }
 
@@ -324,11 +332,6 @@ impl StartupProbe {
     pub const fn ask_always(&mut self) {
         self.due = Instant::ZERO;
         self.other = Instant::ZERO;
-    }
-
-    /// The shortest interval in which the rate is measured.
-    fn span(&self) -> Duration {
-        self.base_rtt.max(SHORTEST)
     }
 
     /// The state of the path at the exit.
@@ -358,6 +361,11 @@ impl StartupProbe {
             false_exit: is_early && app_limited,
         }
     }
+}
+
+/// The shortest interval in which the rate is measured.
+fn span(base_rtt: Duration) -> Duration {
+    base_rtt.max(SHORTEST)
 }
 
 fn bits_per_second(bytes: u64, span: Duration) -> Option<u64> {
@@ -450,38 +458,44 @@ mod tests {
         assert!(probe.is_due(at(1_000 * MS), 0));
     }
 
-    /// A flow that is now near the capacity and now far from it, with ACKs at random times.
+    /// A flow that is now near the capacity and now far from it, with ACKs at random times. It leaves slow
+    /// start at once, late, or never.
     #[test]
     fn a_probe_asked_when_due_ends_like_one_asked_at_each_ack() {
         let mut generator = testing::random::Random::new(7);
         let (mut asked, mut found) = (0, 0);
         for _ in 0..200 {
             let [mut always, mut watched] = [probe(), probe()];
-            for each in [&mut always, &mut watched] {
-                each.on_ack(at(0), 0, 0, 0);
-                each.on_exit(at(0), Bytes::ZERO, false, None);
-            }
-            watched.plan();
+            let exit =
+                [0, 0, generator.below(20), generator.below(500)][generator.below(4) as usize];
             let (mut now, mut delivered) = (0, 0_u64);
             let most = 4 + generator.below(30);
-            for _ in 0..400 {
+            for ack in 0..400 {
                 now += generator.below(30 * MS);
                 // 1000 bytes in a millisecond are the capacity. A receiver may discard SACKed data.
                 delivered += generator.below(most) * 1_000;
                 delivered -= delivered.min(generator.below(2_000));
+                let in_flight = generator.below(50) * 1_000;
                 let step = |probe: &mut StartupProbe| {
-                    probe.on_ack(at(now), delivered, delivered, delivered);
+                    probe.on_ack(at(now), delivered, delivered + in_flight, delivered);
+                    if ack == exit {
+                        probe.on_exit(at(now), Bytes::ZERO, false, None);
+                    }
                     if probe.reads_queue(at(now)) {
                         probe.on_queue(Some(now));
                     }
                 };
                 step(&mut always);
-                if watched.is_due(at(now), delivered) {
+                if ack == exit
+                    || watched.ends_round(delivered)
+                    || now >= watched.due().as_micros() && watched.is_due(at(now), delivered)
+                {
                     step(&mut watched);
                     watched.plan();
                     asked += 1;
                 }
             }
+            assert_eq!(always.at_exit(), watched.at_exit());
             let results = [&always, &watched].map(|probe| probe.result(0, false, false));
             assert_eq!(results[0], results[1]);
             found += u32::from(results[0].near_capacity_s.is_some());

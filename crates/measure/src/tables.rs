@@ -213,7 +213,7 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         flows().map(|flow| {
             flow.slow_start_exit
                 .as_ref()
-                .map(|exit| exit.reason.clone())
+                .map(|exit| exit.reason.to_string())
         }),
     );
     exits(&mut table, &rows);
@@ -246,11 +246,11 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
 
 /// The columns of the evidence for the slow-start exit.
 fn exits(table: &mut Table, rows: &[(&RunResult, &FlowResult)]) {
-    let exits = || rows.iter().map(|(_, flow)| flow.slow_start_exit.as_ref());
+    let exits = || rows.iter().map(|(_, flow)| flow.slow_start_exit.as_deref());
     let paths = || exits().map(|exit| exit.and_then(|exit| exit.path.as_ref()));
     table.maybe_text(
         "exit_evidence",
-        exits().map(|exit| exit.map(|exit| exit.evidence.clone())),
+        exits().map(|exit| exit.map(|exit| exit.evidence.to_string())),
     );
     for (place, name) in ["exit_measured", "exit_threshold"].into_iter().enumerate() {
         let value = |exit: &SlowStartExitResult| exit.measured.map(|pair| pair[place]);
@@ -360,7 +360,7 @@ pub fn traffic(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
 
 /// The names of a run's flows, which tell apart the runs i of different algorithms.
 fn flow_names(run: &RunResult) -> String {
-    let names: Vec<&str> = run.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let names: Vec<&str> = run.flows.iter().map(|flow| &*flow.name).collect();
     names.join(" ")
 }
 

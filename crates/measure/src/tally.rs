@@ -141,7 +141,7 @@ const VALUES: [fn(&FlowResult) -> Option<f64>; 10] = [
 /// Time and window of the passive exit, or else of the slow-start exit.
 fn exit(flow: &FlowResult) -> Option<(f64, f64)> {
     let exit = flow.passive_exit.as_deref();
-    let exit = exit.or(flow.slow_start_exit.as_ref())?;
+    let exit = exit.or(flow.slow_start_exit.as_deref())?;
     Some((exit.time_s, exit.cwnd_bytes as f64))
 }
 
@@ -328,16 +328,16 @@ impl Tally {
     /// The index of the group that `flow` belongs to.
     fn group(&mut self, path: &str, flow: &FlowResult) -> usize {
         let known = self.named.get(path);
-        if let Some(&place) = known.and_then(|names| names.get(&flow.name)) {
+        if let Some(&place) = known.and_then(|names| names.get(&*flow.name)) {
             return place;
         }
         let place = self.groups.len();
         let names = self.named.entry(path.to_owned()).or_default();
-        names.insert(flow.name.clone(), place);
+        names.insert(flow.name.to_string(), place);
         self.groups.push(Group {
             path: path.to_owned(),
-            name: flow.name.clone(),
-            algorithm: flow.algorithm.clone(),
+            name: flow.name.to_string(),
+            algorithm: flow.algorithm.to_string(),
             ..Group::default()
         });
         place
@@ -375,7 +375,7 @@ impl Tally {
 fn names(run: &RunResult) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for flow in &run.flows {
-        if !names.contains(&flow.name.as_str()) {
+        if !names.contains(&&*flow.name) {
             names.push(&flow.name);
         }
     }
@@ -524,11 +524,12 @@ mod tests {
     /// Three flows of two names; `number` spreads their times, and every third has none.
     fn run(path: &str, number: u32) -> RunResult {
         let time_s = |flow: u32| f64::from(number.wrapping_mul(2_654_435_761) % 10_007 + flow);
+        let name = |flow: u32| ["one", "two", "one"][flow as usize].into();
         let flows = (0..3).map(|flow| FlowResult {
             fct_s: (!(number + flow).is_multiple_of(3)).then(|| time_s(flow)),
             completed: !(number + flow).is_multiple_of(3),
             timeouts: u64::from(flow),
-            ..FlowResult::unopened(flow, ["one", "two", "one"][flow as usize], "cubic", 0.0)
+            ..FlowResult::unopened(flow, name(flow), "cubic".into(), 0.0)
         });
         RunResult {
             run: number,

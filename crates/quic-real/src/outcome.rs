@@ -143,7 +143,8 @@ fn flow_result(
 ) -> (FlowResult, Option<FlowTrace>) {
     let start = end.start.unwrap_or(settings.start);
     let algorithm = client.algorithm();
-    let unopened = FlowResult::unopened(flow, &settings.name, &algorithm, start.as_secs_f64());
+    let (name, algorithm) = (settings.name.as_str().into(), algorithm.into());
+    let unopened = FlowResult::unopened(flow, name, algorithm, start.as_secs_f64());
     if end.start.is_none() {
         return (unopened, None);
     }

@@ -35,7 +35,7 @@ impl Dialer<'_> {
 impl Stacks for Dialer<'_> {
     fn label(&self, config: &Flow, result: &mut FlowResult) {
         let (stack, control) = self.place(config);
-        result.algorithm = control.name();
+        result.algorithm = control.name().into();
         result.stack = Some(stack.kind);
     }
 

@@ -103,7 +103,7 @@ fn flow_result(watch: &Watch, ended: &Ended<'_>) -> FlowResult {
         rtt_min_ms: seen.probe.rtt.min().map(millis),
         rtt_mean_ms: seen.probe.rtt.mean().map(millis),
         rtt_p95_ms: seen.probe.rtt.quantile(950).map(millis),
-        slow_start_exit: exit.map(|(_, _, exit)| exit.in_packets_of(DATAGRAM.into())),
+        slow_start_exit: exit.map(|(_, _, exit)| Box::new(exit.in_packets_of(DATAGRAM.into()))),
         capacity: CapacityPoint {
             true_s: ended.capacity.map(since),
             latency_offset_s: seen.probe.latency.at_capacity().map(since),

@@ -38,7 +38,7 @@ fn tcp_and_quic_share_a_bottleneck_and_two_runs_are_equal() {
         };
         assert_eq!((first.stack, tcp.stack), (Stack::Simulated, None));
         assert_eq!(quic.stack, Some(stack.kind));
-        assert_eq!(quic.name, format!("cubic+search on {}", stack.name));
+        assert_eq!(*quic.name, format!("cubic+search on {}", stack.name));
         for flow in [tcp, quic] {
             assert!(flow.completed && flow.bytes_acked == 4_000_000, "{flow:?}");
             // Alone, each would take 1.6 s at 20 Mbit/s; together, one of them takes 3.2 s.

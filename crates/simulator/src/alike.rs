@@ -70,8 +70,8 @@ pub fn run_alike(
         // The flow has not started.
         watched = vec![first.result.flows[0].clone(); others.len()];
         for (flow, (other, _)) in watched.iter_mut().zip(others) {
-            flow.name.clone_from(&other.flows[0].name);
-            flow.algorithm = other.flows[0].algorithm.name().to_owned();
+            flow.name = other.flows[0].name.as_str().into();
+            flow.algorithm = other.flows[0].algorithm.name().into();
         }
     }
     let mut outputs = vec![first];

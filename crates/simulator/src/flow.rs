@@ -436,41 +436,65 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// Ends the flow: returns its result, and stores its path state in `memory` for later flows. The
-    /// results of those that watched it, which `watching` describes, go into `watched`.
+    /// The results of those that watched the flow, which ends now, as `watching` describes them.
+    pub fn watched(
+        &mut self,
+        watching: &[&Flow],
+        now: Instant,
+        arrived: Option<Arrived>,
+        pool: &mut Pool<'_>,
+    ) -> Vec<FlowResult> {
+        // None before the handshake is over.
+        let decisions = self
+            .endpoints
+            .as_mut()
+            .map(|it| it.sender.watched_decisions());
+        let (Some(endpoints), Some(decisions)) = (&self.endpoints, decisions) else {
+            return Vec::new();
+        };
+        let arrived = arrived.unwrap_or_else(|| endpoints.arrived());
+        let watching = watching.iter().enumerate();
+        let results = watching.map(|(place, config)| {
+            let decision = decisions.get(place).copied().flatten();
+            self.result_of(config, decision, endpoints, arrived, now, &mut pool.names)
+        });
+        results.collect()
+    }
+
+    /// Takes the ends of the flow, for [`Self::finish`].
+    pub const fn take_endpoints(&mut self) -> Option<Box<Endpoints>> {
+        self.endpoints.take()
+    }
+
+    /// Ends the flow: returns its result, and stores its path state in `memory` for later flows.
     pub fn finish(
         &mut self,
+        mut endpoints: Box<Endpoints>,
         now: Instant,
         memory: &mut PathMemory,
         arrived: Option<Arrived>,
         pool: &mut Pool<'_>,
-        watching: &[&Flow],
-        watched: &mut Vec<FlowResult>,
-    ) -> Option<FlowResult> {
-        let mut endpoints = self.endpoints.take()?;
+    ) -> FlowResult {
         endpoints.sender.leave_memory(now, memory);
         self.trace = endpoints.trace.take();
         let arrived = arrived.unwrap_or_else(|| endpoints.arrived());
-        // None before the handshake is over.
-        let decisions = endpoints.sender.watched_decisions();
-        watched.extend(watching.iter().enumerate().map(|(place, config)| {
-            let decision = decisions.get(place).copied().flatten();
-            self.result_of(config, decision, &endpoints, arrived, now)
-        }));
         let decision = endpoints.sender.passive_decision();
-        let result = self.result_of(self.place.config, decision, &endpoints, arrived, now);
+        let config = self.place.config;
+        let result = self.result_of(config, decision, &endpoints, arrived, now, &mut pool.names);
         pool.close(endpoints);
-        Some(result)
+        result
     }
 
     /// The result of a flow that had not started when the run ended.
-    pub fn unstarted(&self) -> FlowResult {
-        FlowResult::unopened(
-            self.place.index,
-            &self.place.config.name,
-            self.place.config.algorithm.name(),
-            self.place.start.as_secs_f64(),
-        )
+    pub fn unstarted(&self, pool: &mut Pool<'_>) -> FlowResult {
+        let Placement {
+            index,
+            config,
+            start,
+            ..
+        } = self.place;
+        let (name, algorithm) = pool.names.of(config);
+        FlowResult::unopened(index, name, algorithm, start.as_secs_f64())
     }
 
     /// When the receiving application had all data, if it did by `now`.

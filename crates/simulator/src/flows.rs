@@ -23,8 +23,9 @@ const GENERATIONS: u32 = 1 << (30 - PLACE_BITS);
 /// All flows of a run.
 pub struct Flows<'a> {
     pub measured: Vec<FlowState<'a>>,
-    /// The results of measured flows that are over.
-    pub results: Vec<Option<FlowResult>>,
+    /// The results of measured flows by number; of one that is not over, as if it had not started. It
+    /// grows as flows end.
+    results: Vec<FlowResult>,
     /// The memory of connections that are over.
     pub pool: Pool<'a>,
     /// Flows of background traffic. The first slot receives the packets of closed flows.
@@ -56,7 +57,7 @@ impl<'a> Flows<'a> {
         };
         Self {
             measured: Vec::with_capacity(measured),
-            results: vec![None; measured],
+            results: Vec::with_capacity(measured),
             pool: Pool::default(),
             background: orphans.map(slot).into_iter().collect(),
             free: VecDeque::new(),
@@ -164,17 +165,28 @@ impl<'a> Flows<'a> {
         Some((&mut slot.state, &mut self.pool))
     }
 
+    /// Keeps the result of a measured flow that is over.
+    pub fn keep_result(&mut self, flow: u32, result: FlowResult) {
+        let place = flow as usize;
+        self.fill_results(place);
+        match self.results.get_mut(place) {
+            Some(unstarted) => *unstarted = result,
+            None => self.results.push(result),
+        }
+    }
+
     /// The results of the measured flows at the end of a run.
     pub fn take_results(&mut self) -> Vec<FlowResult> {
-        let results = std::mem::take(&mut self.results).into_iter();
-        let mut flows = self.measured.iter();
-        // Same size and order: the results stay where they are.
-        results
-            .filter_map(|result| {
-                let flow = flows.next()?;
-                Some(result.unwrap_or_else(|| flow.unstarted()))
-            })
-            .collect()
+        self.fill_results(self.measured.len());
+        std::mem::take(&mut self.results)
+    }
+
+    /// Ensures that the flows before number `until` have results.
+    fn fill_results(&mut self, until: usize) {
+        let begin = self.results.len();
+        let missing = self.measured.get(begin..until).unwrap_or_default();
+        let unstarted = missing.iter().map(|flow| flow.unstarted(&mut self.pool));
+        self.results.extend(unstarted);
     }
 
     /// The numbers of the open background flows.

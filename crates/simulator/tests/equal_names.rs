@@ -12,8 +12,8 @@ fn results(preset: &str, name: &str) -> String {
     let mut flow = Flow::new(algorithm(name));
     flow.size = Some(Bytes::new(1_000_000));
     let mut result = run(&Scenario::new(model, vec![flow]), false).result;
-    result.flows[0].algorithm.clear();
-    result.flows[0].name.clear();
+    result.flows[0].algorithm = "".into();
+    result.flows[0].name = "".into();
     format!("{:?} {:?}", result.flows, result.links)
 }
 

@@ -82,7 +82,7 @@ fn cubic_of_2_6_18_leaves_slow_start_at_100_segments() {
     };
     for version in ["2.6.18", "2.0"] {
         let (reason, segments) = exit(&format!("cubic:version={version}+standard+rate-halving"));
-        assert_eq!((reason.as_str(), segments), ("ssthresh", 100), "{version}");
+        assert_eq!((&*reason, segments), ("ssthresh", 100), "{version}");
         let none = format!("cubic:version={version},initial_ssthresh=none+standard+rate-halving");
         assert_eq!(exit(&none).0, "loss");
     }

@@ -66,7 +66,7 @@ fn row(path: &str, name: &str) -> String {
         flow.timeouts,
         exit.map_or(-1, |exit| millis(exit.time_s)),
         exit.map_or(-1, |exit| (exit.cwnd_bytes / 1448) as i64),
-        exit.map_or("none", |exit| exit.reason.as_str()),
+        exit.map_or("none", |exit| &*exit.reason),
     )
 }
 

@@ -83,7 +83,7 @@ fn row(path: &str, name: &str) -> String {
         millis(flow.capacity.true_s),
         millis(exit.map(|exit| exit.time_s)),
         exit.map_or(-1, |exit| (exit.cwnd_bytes / 1448) as i64),
-        exit.map_or("none", |exit| exit.reason.as_str()),
+        exit.map_or("none", |exit| &*exit.reason),
         flow.exit_class.map_or("none", |class| class.name()),
     )
 }

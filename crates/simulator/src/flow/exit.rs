@@ -6,7 +6,11 @@ use units::Instant;
 
 /// The result of an exit at `exit`, of a flow that started at `start`.
 pub fn exit_result(exit: &SlowStartExit, start: Instant) -> SlowStartExitResult {
-    let facts = exit.reason.facts();
+    let (reason, facts) = (exit.reason.name(), exit.reason.facts());
+    let time_s = exit.at.saturating_since(start).as_secs_f64();
+    if facts[0].is_none() {
+        return SlowStartExitResult::without_evidence(time_s, exit.cwnd.get(), reason);
+    }
     let name = |fact: &Fact| {
         let unit = match fact.unit {
             Unit::Time => "_ms",
@@ -38,11 +42,11 @@ pub fn exit_result(exit: &SlowStartExit, start: Instant) -> SlowStartExitResult 
     };
     let pair = facts[0].as_ref().zip(facts[1].as_ref());
     SlowStartExitResult {
-        time_s: exit.at.saturating_since(start).as_secs_f64(),
+        time_s,
         cwnd_bytes: exit.cwnd.get(),
         cwnd_packets: None,
-        reason: exit.reason.name().to_owned(),
-        evidence: exit.reason.to_string(),
+        reason: reason.into(),
+        evidence: exit.reason.to_string().into(),
         values: facts
             .iter()
             .flatten()

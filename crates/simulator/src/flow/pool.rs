@@ -1,9 +1,13 @@
 //! The memory of connections, and the settings of new ones.
 
-use scenario::Flow;
+use std::sync::Arc;
+
+use measure::StartupProbe;
+use scenario::{Flow, FlowSettings};
 use tcp::{ReceiverConfig, SenderConfig, Tick};
 use units::Duration;
 
+use super::result::Names;
 use super::{Endpoints, FlowState};
 use crate::connection::Member;
 use crate::conversation::Conversation;
@@ -20,9 +24,12 @@ pub struct Pool<'a> {
     #[expect(clippy::vec_box, reason = "they move between here and their flows")]
     pub(super) closed: Vec<Box<Endpoints>>,
     #[expect(clippy::vec_box, reason = "they move between here and their flows")]
+    startups: Vec<Box<StartupProbe>>,
+    #[expect(clippy::vec_box, reason = "they move between here and their flows")]
     conversations: Vec<Box<Conversation>>,
     #[expect(clippy::vec_box, reason = "they move between here and their flows")]
     members: Vec<Box<Member>>,
+    pub(super) names: Names,
     /// No connection opens any more.
     is_over: bool,
 }
@@ -47,7 +54,16 @@ impl<'a> Recent<'a> {
     }
 
     fn is_of(&self, config: &'a Flow, smss: u32) -> bool {
-        std::ptr::eq(self.config, config) && self.smss == smss
+        let alike = || {
+            let settings = FlowSettings {
+                // The ends do not know it.
+                extra_delay: self.config.extra_delay,
+                ..config.settings
+            };
+            Arc::ptr_eq(&self.config.algorithm, &config.algorithm)
+                && self.config.settings == settings
+        };
+        self.smss == smss && (std::ptr::eq(self.config, config) || alike())
     }
 
     /// Sets what each connection has of its own.
@@ -81,10 +97,16 @@ impl<'a> Pool<'a> {
         endpoints
     }
 
-    pub(super) fn close(&mut self, endpoints: Box<Endpoints>) {
+    pub(super) fn close(&mut self, mut endpoints: Box<Endpoints>) {
         if !self.is_over {
+            self.startups.extend(endpoints.startup.take());
             self.closed.push(endpoints);
         }
+    }
+
+    /// A probe of a start-up, in the memory of one that is over.
+    pub fn startup(&mut self, probe: StartupProbe) -> Box<StartupProbe> {
+        in_memory_of(self.startups.pop(), probe)
     }
 
     /// An application, in the memory of one that is over.
@@ -109,6 +131,7 @@ impl<'a> Pool<'a> {
     pub fn end(&mut self) {
         self.is_over = true;
         self.closed = Vec::new();
+        self.startups = Vec::new();
         self.conversations = Vec::new();
         self.members = Vec::new();
     }

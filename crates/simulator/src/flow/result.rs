@@ -1,6 +1,8 @@
 //! The result of a flow that has ended.
 
-use congestion::{ExitReason, Resumption, SlowStartExit};
+use std::sync::Arc;
+
+use congestion::{Algorithm, ExitReason, Resumption, SlowStartExit};
 use measure::{
     CapacityPoint, ExitClass, FlowResult, ResumptionResult, SlowStartExitResult, StartupProbe,
     classify,
@@ -9,6 +11,28 @@ use scenario::Flow;
 use units::{Duration, Instant};
 
 use super::{Arrived, Endpoints, FlowState, exit_result};
+
+/// The names of the last flow that ended, as results have them. The next one often has the same, and
+/// shares them.
+#[derive(Debug, Default)]
+pub(super) struct Names(Option<(Arc<str>, Arc<Algorithm>, Arc<str>)>);
+
+impl Names {
+    /// The names of a flow and of its algorithm.
+    pub(super) fn of(&mut self, config: &Flow) -> (Arc<str>, Arc<str>) {
+        let Flow {
+            name, algorithm, ..
+        } = config;
+        let known = self.0.take();
+        let known = known.filter(|(last, of, _)| **last == **name && Arc::ptr_eq(of, algorithm));
+        let make = || {
+            let canonical = algorithm.name().into();
+            (name.as_str().into(), Arc::clone(algorithm), canonical)
+        };
+        let (name, _, canonical) = self.0.insert(known.unwrap_or_else(make));
+        (Arc::clone(name), Arc::clone(canonical))
+    }
+}
 
 impl FlowState<'_> {
     /// The result of the flow that `config` describes: its own, or that of a start-up that watched
@@ -20,6 +44,7 @@ impl FlowState<'_> {
         endpoints: &Endpoints,
         arrived: Arrived,
         now: Instant,
+        names: &mut Names,
     ) -> FlowResult {
         let start = self.place.start;
         let since = |at: Instant| at.saturating_since(start).as_secs_f64();
@@ -43,10 +68,11 @@ impl FlowState<'_> {
         let mss = self.place.config.settings.mss.get().max(1);
         let in_packets = |exit: SlowStartExitResult| exit.in_packets_of(mss);
         let is_early = exit_class == Some(ExitClass::Early) && exit.as_ref().is_some_and(is_test);
+        let (name, algorithm) = names.of(config);
         FlowResult {
             flow: self.place.index,
-            name: config.name.clone(),
-            algorithm: config.algorithm.name().to_owned(),
+            name,
+            algorithm,
             stack: None,
             start_s: start.as_secs_f64(),
             bytes_acked: stats.bytes_acked,
@@ -70,9 +96,11 @@ impl FlowState<'_> {
             rtt_min_ms: probe.rtt.min().map(millis),
             rtt_mean_ms: probe.rtt.mean().map(millis),
             rtt_p95_ms: probe.rtt.quantile(950).map(millis),
-            slow_start_exit: exit.map(|exit| SlowStartExitResult {
-                path: startup.and_then(StartupProbe::at_exit),
-                ..in_packets(exit_result(&exit, start))
+            slow_start_exit: exit.map(|exit| {
+                Box::new(SlowStartExitResult {
+                    path: startup.and_then(StartupProbe::at_exit),
+                    ..in_packets(exit_result(&exit, start))
+                })
             }),
             passive_exit: passive.map(|exit| Box::new(in_packets(exit_result(&exit, start)))),
             capacity: CapacityPoint {

@@ -9,12 +9,12 @@ use crate::oracle::Oracle;
 
 impl Endpoints {
     /// Begins to measure the start-up, which an oracle observes if the algorithm asks for one.
-    pub fn measure_startup(&mut self, probe: StartupProbe) {
+    pub fn measure_startup(&mut self, probe: Box<StartupProbe>) {
         self.oracle = self
             .sender
             .knows_path()
             .then(|| Box::new(Oracle::default()));
-        self.startup = Some(Box::new(probe));
+        self.startup = Some(probe);
         self.next_check = Instant::ZERO;
     }
 
@@ -29,7 +29,11 @@ impl Endpoints {
         let Some(startup) = self.startup.as_deref_mut() else {
             return false;
         };
-        if startup.is_due(now, self.sender.payload_delivered().get()) {
+        let sender = &self.sender;
+        if startup.ends_round(sender.snd_una())
+            || !startup.has_exited() && sender.slow_start_exit().is_some()
+            || startup.is_due(now, sender.payload_delivered().get())
+        {
             return false;
         }
         self.next_check = startup.due();
@@ -70,8 +74,9 @@ impl Endpoints {
                 startup.on_queue(seen.map(|seen| seen.queue_max_packets));
             }
         }
-        // An oracle that is in slow start again still wants to know.
-        if self.oracle.is_some() && sender.window().in_slow_start() {
+        // An oracle that is in slow start, also again, wants to know.
+        let in_slow_start = !startup.has_exited() || sender.window().in_slow_start();
+        if self.oracle.is_some() && in_slow_start {
             startup.ask_always();
         } else {
             startup.plan();

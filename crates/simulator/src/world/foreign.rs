@@ -11,7 +11,7 @@ use units::Instant;
 use super::World;
 use crate::carried::Carried;
 use crate::fabric::FORWARD;
-use crate::flow::{CLIENT, FlowState, Foreign, Leaving};
+use crate::flow::{CLIENT, FlowState, Foreign, Leaving, Pool};
 use crate::host::{Call, HEADERS, Passing, Stacks};
 
 /// The stacks of a run other than the simulated TCP.
@@ -208,9 +208,9 @@ impl<'a> World<'a> {
             if !config.stack.is_foreign() {
                 continue;
             }
-            let unopened = unopened(state, stacks);
+            let unopened = unopened(state, stacks, &mut self.flows.pool);
             if state.foreign().is_none() {
-                self.flows.results[flow as usize] = Some(unopened);
+                self.flows.keep_result(flow, unopened);
                 continue;
             }
             self.note_last_busy_period(flow);
@@ -218,14 +218,14 @@ impl<'a> World<'a> {
             if let Some(foreign) = state.foreign_mut() {
                 let (result, trace) = foreign.end(self.now, config, unopened);
                 state.keep_trace(trace);
-                self.flows.results[flow as usize] = Some(result);
+                self.flows.keep_result(flow, result);
             }
         }
     }
 }
 
-fn unopened(state: &FlowState<'_>, stacks: &dyn Stacks) -> FlowResult {
-    let mut result = state.unstarted();
+fn unopened(state: &FlowState<'_>, stacks: &dyn Stacks, pool: &mut Pool<'_>) -> FlowResult {
+    let mut result = state.unstarted(pool);
     stacks.label(state.place().config, &mut result);
     result
 }

@@ -52,17 +52,18 @@ impl World<'_> {
         {
             state.note_busy(period);
         }
-        let memory = self.memories.entry(state.place().acks).or_default();
-        let result = state.finish(
-            now,
-            memory,
-            arrived,
-            &mut self.flows.pool,
-            &self.watching,
-            &mut self.watched,
-        );
-        self.flows.results[flow as usize] = result;
-        if let Some(component) = state.leave_calendar() {
+        let pool = &mut self.flows.pool;
+        if !self.watching.is_empty() {
+            let results = state.watched(&self.watching, now, arrived, pool);
+            self.watched.extend(results);
+        }
+        let component = state.leave_calendar();
+        if let Some(endpoints) = state.take_endpoints() {
+            let memory = self.memories.entry(state.place().acks).or_default();
+            let result = state.finish(endpoints, now, memory, arrived, pool);
+            self.flows.keep_result(flow, result);
+        }
+        if let Some(component) = component {
             self.release(component);
         }
         self.unfinished -= 1;

@@ -1,6 +1,7 @@
 //! The start-up of measured flows: what is measured of it.
 //!
-//! A flow is checked after each ACK of its slow start, and after that when its probe asks for it.
+//! A flow is checked after each ACK that ends its slow start or a round trip of it, and after others when
+//! its probe asks for it.
 //! Looking changes nothing, except for an oracle, which hears of the path.
 
 use measure::StartupProbe;
@@ -19,6 +20,7 @@ impl World<'_> {
         let rate = rate.filter(|_| self.fabric.takes_path(state.place().data));
         let capacity = rate.map(|rate| payload_rate(rate, link.overhead()));
         let probe = StartupProbe::new(state.place().start, state.place().base_rtt, capacity);
+        let probe = self.flows.pool.startup(probe);
         if let Some(endpoints) = state.endpoints_mut() {
             endpoints.measure_startup(probe);
         }
