@@ -394,13 +394,14 @@ impl Emulation {
         for (namespace, name) in self.namespaces.iter().zip(&self.names) {
             local_drops += namespace.within(|| device::local_drops(name))?;
         }
+        let Noted { end, .. } = mover.noted;
         let unrecorded = mover.recorder.as_ref().map_or(0, |recorder| recorder.lost);
-        // Dropping the recorder closes the channel, which ends the writer.
-        drop(mover.recorder);
+        if let Some(recorder) = mover.recorder {
+            recorder.close(end);
+        }
         if let Some(writing) = self.writing.take() {
             writing.finish()?;
         }
-        let Noted { end, .. } = mover.noted;
         let [forward, reverse] = mover.links.map(|state| LinkReport::new(state, end));
         let conserved = forward.conserved() && reverse.conserved();
         let check = self.check(

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use network::DropReason;
@@ -112,6 +113,7 @@ pub(crate) struct Recorder {
     /// Bytes to keep of a packet that passes the device of a side: the snap length, or zero.
     keeps: [u32; 2],
     pub(crate) lost: u64,
+    end: Arc<OnceLock<Instant>>,
 }
 
 /// The writing thread.
@@ -156,6 +158,12 @@ impl Recorder {
         {
             self.lost += chunk.len() as u64;
         }
+    }
+
+    /// The run ended at `end`. This closes the channel, which ends the writer.
+    pub(crate) fn close(self, end: Instant) {
+        // Only here is it set.
+        let _ = self.end.set(end);
     }
 }
 
@@ -224,6 +232,8 @@ struct Sinks {
     clock: Clock,
     captures: Vec<Sink>,
     logs: Vec<(Direction, Log<Output>)>,
+    /// When the run ended.
+    end: Arc<OnceLock<Instant>>,
 }
 
 /// The files. They are opened before the run begins, so that a wrong name is reported at once.
@@ -275,7 +285,9 @@ impl Files {
             clock,
             captures: Vec::new(),
             logs: Vec::new(),
+            end: Arc::default(),
         };
+        let end = Arc::clone(&sinks.end);
         for (to, output) in self.captures {
             let fail = |error| EmulatorError::File(to.file.display().to_string(), error);
             let comment = format!("path {}, seed {seed}: {command}", path.name);
@@ -318,6 +330,7 @@ impl Files {
             chunk: Vec::with_capacity(CHUNK),
             keeps,
             lost: 0,
+            end,
         };
         Ok(Some((recorder, Writing { thread, files })))
     }
@@ -334,9 +347,12 @@ impl Sinks {
             sink.write_until(u64::MAX)?;
             sink.writer.finish()?.finish()?;
         }
+        // A run that failed has no end.
+        let end = self.end.get().copied();
+        let end = end.unwrap_or_else(|| self.clock.now());
         for (_, mut log) in self.logs {
             // The link could have served until the end.
-            log.advance(self.clock.now())?;
+            log.advance(end)?;
             log.into_inner().finish()?;
         }
         Ok(())

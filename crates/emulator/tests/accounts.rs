@@ -153,9 +153,8 @@ fn an_overflow_is_counted_packet_by_packet() {
     assert_eq!(count("+"), 100);
     assert_eq!(count("-"), counters.packets_out);
     assert_eq!(count("d"), counters.dropped());
-    // 2 Mbit/s: a full packet each 6 ms, until the end of the run.
-    let possible = report.end.as_millis() / 6;
-    assert!((possible..possible + 3).contains(&count("#")), "{possible}");
+    // 2 Mbit/s: a full packet each 6 ms, until the end of the run, however late the log is written.
+    assert_eq!(count("#"), report.end.as_millis() / 6);
     assert!(log.contains(" - 1004 "), "{log}");
 }
 
