@@ -65,7 +65,7 @@ fn the_probe_reports_each_ack() {
         // Slow start, ACK by ACK: the window never grows by more segments than were acknowledged. A
         // segment is shorter where the writer was too late to fill it.
         let flow = &output.result.flows[0];
-        let (time, cwnd, _) = exit(flow.slow_start_exit.as_ref()).expect("an exit");
+        let (time, cwnd, _) = exit(flow.slow_start_exit.as_deref()).expect("an exit");
         let mut before = (10 * 1448, 0);
         for at in 0..trace.time_s.len() {
             let now = (trace.cwnd_bytes[at], trace.acked_bytes[at]);
@@ -97,7 +97,7 @@ fn both_samplers_see_the_same_exit() {
     for algorithm in ["cubic+hystart", "cubic+standard", "reno+standard"] {
         let scenario = scenario(algorithm, (50, 100, "413 packets"), "3 MB");
         let output = run(&scenario, 0, &options);
-        let by_ack = exit(output.result.flows[0].slow_start_exit.as_ref()).expect("an exit");
+        let by_ack = exit(output.result.flows[0].slow_start_exit.as_deref()).expect("an exit");
         let by_look = exit(output.cross_checked[0].as_ref()).expect("an exit");
         print(&format!(
             "{algorithm}: {by_ack:?} by ACK, {by_look:?} by TCP_INFO, which was asked at least \

@@ -45,7 +45,7 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
     for algorithm in ALGORITHMS {
         let scenario = scenario(algorithm, PATH, "5 MB");
         let expected = simulated(&scenario);
-        let (time, cwnd, reason) = exit(expected.slow_start_exit.as_ref()).expect("an exit");
+        let (time, cwnd, reason) = exit(expected.slow_start_exit.as_deref()).expect("an exit");
         // Two bins, or one round, which the flow's own queue makes longer than the base RTT.
         let rtt = f64::from(PATH.1) / 1_000.0;
         let slack = (2.0 * 0.35 * rtt).max(expected.rtt_p95_ms.unwrap_or(0.0) / 1_000.0);
@@ -54,7 +54,7 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
             turn.note(&output.check);
             let flow = &output.result.flows[0];
             let (kernel_time, kernel_cwnd, kernel_reason) =
-                exit(flow.slow_start_exit.as_ref()).expect("an exit");
+                exit(flow.slow_start_exit.as_deref()).expect("an exit");
             print(&format!(
                 "{algorithm}: exit after {kernel_time:.3} s at {kernel_cwnd:.0} segments \
                  ({kernel_reason}), {} retransmitted; simulated {time:.3} s, {cwnd:.0} ({reason}), {}",
@@ -118,7 +118,7 @@ fn options_reach_the_kernel() {
     };
     let scenario = scenario("cubic+search:threshold=100", PATH, "5 MB");
     let output = run(&scenario, 0, &StackOptions::default());
-    let reason = exit(output.result.flows[0].slow_start_exit.as_ref()).map(|exit| exit.2);
+    let reason = exit(output.result.flows[0].slow_start_exit.as_deref()).map(|exit| exit.2);
     assert_ne!(reason.as_deref(), Some("search"));
     assert_eq!(output.decisions, [None]);
 }
@@ -133,7 +133,7 @@ fn a_passive_decision_is_reported_and_changes_nothing() {
     let scenario = scenario("cubic+search:passive=true,arithmetic=percent", PATH, "5 MB");
     let decided = |flow: &FlowResult| {
         let decision = flow.passive_exit.as_ref().expect("a decision");
-        let exit = flow.slow_start_exit.as_ref().expect("an exit");
+        let exit = flow.slow_start_exit.as_deref().expect("an exit");
         (decision.time_s, exit.time_s, exit.reason.clone())
     };
     let (time, later, reason) = decided(&simulated(&scenario));

@@ -78,6 +78,6 @@ pub fn exit(exit: Option<&SlowStartExitResult>) -> Option<(f64, f64, String)> {
     Some((
         exit.time_s,
         exit.cwnd_bytes as f64 / 1448.0,
-        exit.reason.clone(),
+        exit.reason.to_string(),
     ))
 }
