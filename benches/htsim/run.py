@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+SINGLE = ("S1", "S2", "S3", "S4", "S6", "S7")
 FLOWS = ("F10", "F100", "F1000", "F10000")
 HOSTS = ("H10", "H100", "H1000", "H10000", "H100000")
 # What bench.cc links to. The rest of csg-htsim is other transports.
@@ -71,7 +72,7 @@ def run(given: argparse.Namespace) -> None:
         table = csv.writer(file, lineterminator="\n")
         if is_new:
             table.writerow(FIELDS)
-        for name in given.scenarios or ("S1", "S3", "S4", "S6", "S7", *FLOWS, "L1000", *HOSTS):
+        for name in given.scenarios or (*SINGLE, *FLOWS, "L1000", *HOSTS):
             for index in range(given.repeat):
                 # The order turns, so that drift of the machine favours no program.
                 order = list(commands)
