@@ -471,7 +471,7 @@ impl Receiver {
             self.pending.now = true;
         }
         if is_in_order {
-            self.look_ahead(headers(segment));
+            self.look_ahead(headers(segment.ts_val));
         }
         if self.aside.is_some() {
             self.follow_scheme(now, is_in_order);
@@ -665,9 +665,9 @@ impl Receiver {
         }
         // Without a push, a peer sends full segments.
         let least = if segment.psh || segment.fin {
-            MSS_DEFAULT.saturating_sub((headers(segment) - HEADERS) as u32)
+            MSS_DEFAULT.saturating_sub((headers(segment.ts_val) - HEADERS) as u32)
         } else {
-            MSS_MIN.saturating_sub((headers(segment) - HEADERS) as u32)
+            MSS_MIN.saturating_sub((headers(segment.ts_val) - HEADERS) as u32)
         };
         if len >= least {
             self.last_small = len;
@@ -808,9 +808,9 @@ const fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
 
-/// The headers of `segment`.
-const fn headers(segment: &DataSegment) -> u64 {
-    if segment.ts_val == 0 {
+/// The headers of a segment with this timestamp, where zero is none.
+const fn headers(ts_val: u32) -> u64 {
+    if ts_val == 0 {
         HEADERS
     } else {
         HEADERS + TIMESTAMPS

@@ -8,7 +8,7 @@
 
 use units::Instant;
 
-use super::{HEADERS, Receiver, TIMESTAMPS, span};
+use super::{Receiver, headers, span};
 use crate::AckPolicy;
 
 impl Receiver {
@@ -35,12 +35,7 @@ impl Receiver {
         self.last_small = 0;
         self.pending.scheduled = true;
         self.beyond.insert(seq, end, |_, _| {});
-        let headers = if ts_val == 0 {
-            HEADERS
-        } else {
-            HEADERS + TIMESTAMPS
-        };
-        let memory = self.window.memory_of(u64::from(len), headers);
+        let memory = self.window.memory_of(u64::from(len), headers(ts_val));
         self.grow_window(len, memory, self.held_memory());
         self.buffers.hold_beyond(memory);
         self.window

@@ -90,13 +90,13 @@ impl Receiver {
     /// The memory of the packet of `segment`.
     pub(super) fn memory_of(&self, segment: &DataSegment) -> u64 {
         let len = u64::from(segment.len);
-        self.window.memory_of(len, headers(segment))
+        self.window.memory_of(len, headers(segment.ts_val))
     }
 
     /// `segment` is in order, takes `memory`, and waits for the application.
     pub(super) fn queue_unread(&mut self, segment: &DataSegment, memory: u64) {
         let len = u64::from(segment.len);
-        let tail_room = self.window.tail_room(memory, len, headers(segment));
+        let tail_room = self.window.tail_room(memory, len, headers(segment.ts_val));
         self.buffers.queue(segment.end(), len, memory, tail_room);
     }
 

@@ -54,7 +54,7 @@ impl Sender {
     }
 
     /// Linux `tcp_set_xmit_timer`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn set_timer(&mut self, now: Instant) {
         if !self.schedule_probe(now, true) {
             self.rearm_rto(now);
@@ -62,14 +62,8 @@ impl Sender {
     }
 
     /// Linux `tcp_schedule_loss_probe`; `restarts` if the RTO would restart.
-    #[inline(never)]
-    pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
-        self.schedule_probe_here(now, restarts)
-    }
-
-    /// The same in the code of its caller.
     #[inline(always)]
-    pub(super) fn schedule_probe_here(&mut self, now: Instant, restarts: bool) -> bool {
+    pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
         // RFC8985-7.2d
         if !self.config.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) || self.is_fack() {
             return false;

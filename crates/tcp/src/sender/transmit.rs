@@ -422,7 +422,7 @@ impl Sender {
             self.validate_window(now, is_limited);
         }
         if sent > 0 || sets_timer {
-            if self.schedule_probe_here(now, sent == 0) {
+            if self.schedule_probe(now, sent == 0) {
                 return;
             }
             if sets_timer {
