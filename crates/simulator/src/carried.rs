@@ -5,7 +5,7 @@
 //! stores them separately.
 
 use tcp::PlainAck;
-use tcp::segment::{AckSegment, DataSegment, FullSegments, SackBlocks, Segment};
+use tcp::segment::{AckSegment, DataSegment, SackBlocks, Segment};
 use units::Instant;
 use units::feedback::Feedback;
 
@@ -156,21 +156,6 @@ impl Carried {
                 | flag(data.psh, PSH)
                 | flag(data.cwr, CWR)
                 | flag(data.retransmission, RETRANSMISSION),
-        }
-    }
-
-    /// The first of full segments that leave together.
-    #[inline]
-    pub const fn full(full: &FullSegments, sent: Instant, route: Hop) -> Self {
-        Self {
-            offset: full.seq,
-            sent,
-            amount: full.len,
-            ts_val: full.ts_val,
-            ts_ecr: full.ts_ecr,
-            sack: NOTHING,
-            feedback: NOTHING,
-            flags: route.0 * NEXT_HOP,
         }
     }
 

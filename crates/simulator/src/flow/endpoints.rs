@@ -164,10 +164,18 @@ impl Endpoints {
         self.probe.on_arrival(now, latency);
         let (seq, len, ts_val, ts_ecr) = carried.fields();
         let receiver = &mut self.receiver;
-        if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr)
-            && !receiver.prolong_beyond(now, seq, len, ts_val)
-        {
-            receiver.handle_any_data(now, &carried.data_segment(), false);
+        if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr) {
+            self.take_other(now, carried);
+        }
+    }
+
+    /// A plain segment that is no full one in order: the receiver takes it.
+    #[inline(always)]
+    fn take_other(&mut self, now: Instant, carried: &Carried) {
+        let (seq, len, ts_val, _) = carried.fields();
+        if !self.receiver.prolong_beyond(now, seq, len, ts_val) {
+            let data = carried.data_segment();
+            self.receiver.handle_any_data(now, &data, false);
         }
     }
 
@@ -184,12 +192,11 @@ impl Endpoints {
     pub fn take_segment(&mut self, now: Instant, carried: &Carried, is_full: bool) {
         self.probe
             .on_arrival(now, now.saturating_since(carried.sent));
-        let (seq, len, ts_val, _) = carried.fields();
         if is_full {
+            let (_, len, ts_val, _) = carried.fields();
             self.receiver.take_full_segment(now, len, ts_val);
-        } else if !self.receiver.prolong_beyond(now, seq, len, ts_val) {
-            let data = carried.data_segment();
-            self.receiver.handle_any_data(now, &data, false);
+        } else {
+            self.take_other(now, carried);
         }
     }
 

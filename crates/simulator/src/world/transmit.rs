@@ -3,7 +3,7 @@
 
 use measure::Vantage;
 use network::{Ecn, Packet, Payload};
-use tcp::segment::{Burst, HEADER_BYTES};
+use tcp::segment::Burst;
 
 use crate::carried::{Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use crate::flow::FlowState;
@@ -91,11 +91,12 @@ impl World<'_> {
             let asks_routers = state.asks_routers();
             let (packet, count) = match burst {
                 Burst::Full(full) => {
+                    let first = full.segment(0);
                     let packet = Packet {
-                        size: HEADER_BYTES + full.len,
+                        size: data_size(&first),
                         flow,
                         ecn: codepoint(state),
-                        payload: Carried::full(&full, now, route),
+                        payload: Carried::data(&first, now, route),
                     };
                     (packet, full.count)
                 }
